@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -65,6 +66,8 @@ class Packed:
     clipped: int = 0  # numbers outside the range
     numbers: int = 0  # that were made bytes
     files: list[str] = field(default_factory=list)
+    repeated: int = 0  # rows that have the id of another
+    twins: tuple[int, int] = (0, 0)  # two rows with one id, where there are any
 
 
 def pack(table: Table, packing: Packing, *, advance: Callable[[int], None]) -> Packed:
@@ -72,32 +75,57 @@ def pack(table: Table, packing: Packing, *, advance: Callable[[int], None]) -> P
     done, rows = Packed(), read_rows(table, packing.level)
     if not table.rows:
         raise DataError(f"{table.source}: holds no rows")
-    names = [f"{packing.split}{number:04d}.tfrecord" for number in range(packing.shards)]
+    names = _names(packing.split, range(packing.shards))
     _check_alone(packing, names)
+    ids = array("q")
     for number, name in enumerate(names):
         first, last = (n * table.rows // packing.shards for n in (number, number + 1))
         path = str(packing.out / name)
         with storage.atomic_write(path) as file:
-            for record in _records(rows, last - first, packing, done):
+            for record in _records(rows, last - first, packing, done, ids):
                 file.write(frame(record))
                 advance(1)
         done.files.append(path)
+    _note_repeated(np.array(ids), done)
     return done
+
+
+def _note_repeated(ids: np.ndarray, done: Packed) -> None:
+    order = np.argsort(ids, kind="stable")
+    (repeated,) = np.nonzero(np.diff(ids[order]) == 0)
+    done.repeated = len(repeated)
+    if len(repeated):
+        first = int(repeated[0])
+        done.twins = (int(order[first]), int(order[first + 1]))
 
 
 def _check_alone(packing: Packing, names: list[str]) -> None:
     """Other shards of the split would be read with these, as if they were of one set."""
     found = (path.name for path in packing.out.glob(f"{packing.split}*.tfrecord*"))
-    if others := sorted(set(found) - set(names)):
-        raise UserError(
-            f"--out {packing.out}: holds other shards of {packing.split} ({', '.join(others[:3])}"
-            f"{', ...' if others[3:] else ''}); remove them, or choose another directory"
-        )
+    others = sorted(set(found) - set(names))
+    if not others:
+        return
+    end = len(names) + len(others)
+    if others == _names(packing.split, range(len(names), end)):  # of a pack into more shards
+        listed = others[0] if len(others) == 1 else f"{others[0]} to {others[-1]}"
+    else:
+        listed = ", ".join(others)
+    raise UserError(
+        f"--out {packing.out}: holds other shards of {packing.split} ({listed}); "
+        "remove them, or choose another directory"
+    )
 
 
-def _records(rows: Iterator[Row], count: int, packing: Packing, done: Packed) -> Iterator[bytes]:
+def _names(split: str, numbers: Iterable[int]) -> list[str]:
+    return [f"{split}{number:04d}.tfrecord" for number in numbers]
+
+
+def _records(
+    rows: Iterator[Row], count: int, packing: Packing, done: Packed, ids: array[int]
+) -> Iterator[bytes]:
     for _ in range(count):
         row = _with_zeros(next(rows), packing)
+        ids.append(hash(row.id))  # of a few bytes, for there may be millions
         _note(row, done)
         record = _sequence(row, packing, done) if packing.level.is_sequence else _video(row)
         _check(record, packing.level, done)

@@ -35,6 +35,12 @@ def run(args: PackArguments, console: Console) -> None:
             f"{done.clipped / done.numbers:.1%} of the numbers lie outside {low:g} to {high:g} and "
             "were stored as the nearest of these; --range says where they lie"
         )
+    if done.repeated:
+        one, other = done.twins
+        console.warn(
+            f"{done.repeated:,} records have the id of another, for one rows {one} and {other}; "
+            "each of them counts as a video"
+        )
     settings = _settings(done)
     console.result(
         {
@@ -42,6 +48,7 @@ def run(args: PackArguments, console: Console) -> None:
             "records": done.records,
             "files": done.files,
             "clipped": done.clipped,
+            "repeated_ids": done.repeated,
             "features": {
                 "names": list(done.sizes),
                 "sizes": list(done.sizes.values()),

@@ -1,6 +1,7 @@
 """Own features become records that the strict reader and the rules of ingest accept."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -208,6 +209,35 @@ def test_shards_of_another_pack_are_not_mixed_in(tmp_path, capsys):
     assert "holds other shards of train (train0002.tfrecord); remove" in capsys.readouterr().err
     assert pack("video", source, tmp_path / "out", "--shards", "3") == 0
     assert pack("video", source, tmp_path / "out", split="test") == 0
+
+
+@pytest.mark.parametrize(
+    ("others", "listed"),
+    [
+        (["train0002", "train0003", "train0004"], r"train0002.tfrecord to train0004.tfrecord"),
+        (["train0003", "train07", "train_a", "train_b"], "train0003.tfrecord, .*, train_b.t"),
+    ],
+)
+def test_all_other_shards_are_named(tmp_path, capsys, others, listed):
+    source = write_npz(tmp_path / "in.npz", look=LOOK)
+    (tmp_path / "out").mkdir()
+    for name in others:
+        (tmp_path / "out" / f"{name}.tfrecord").write_bytes(b"")
+    assert pack("video", source, tmp_path / "out", "--shards", "2") == 2
+    assert re.search(rf"other shards of train \({listed}", capsys.readouterr().err)
+
+
+def test_repeated_ids_are_counted_and_two_rows_are_named(tmp_path, capsys):
+    ids = np.array(["a", "b", "a", "c", "a"])
+    source = write_npz(tmp_path / "in.npz", look=LOOK, id=ids)
+    assert pack("video", source, tmp_path / "out", "--shards", "2", "--json") == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["repeated_ids"] == 2
+    assert "2 records have the id of another, for one rows 0 and 2" in said.err
+    source = write_npz(tmp_path / "in.npz", look=LOOK, id=np.array(IDS))
+    assert pack("video", source, tmp_path / "out", "--shards", "2", "--json") == 0
+    said = capsys.readouterr()
+    assert (json.loads(said.out)["repeated_ids"], said.err) == (0, "")
 
 
 def test_damaged_numpy_files_are_named(tmp_path, capsys):
