@@ -242,7 +242,7 @@ def keep_nothing(record: bytes) -> bool:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("keep_fails", "data.rewrite.keep = test_rewrite.keep_fails: KeyError: 'language'"),
+        ("keep_fails", f"data.rewrite.keep = {__name__}.keep_fails: KeyError: 'language'"),
         ("keep_nothing", "to the split train; data.rewrite.keep left out 40"),
     ],
 )
@@ -251,7 +251,7 @@ def test_a_filter_that_fails_or_leaves_nothing_is_named(
 ) -> None:
     data = make_dataset(tmp_path / "data", test=4)
     with pytest.raises(Yt8mError, match=re.escape(why)):
-        _rewrite(data, tmp_path, rewrite={"keep": f"test_rewrite.{name}"})
+        _rewrite(data, tmp_path, rewrite={"keep": f"{__name__}.{name}"})
 
 
 def test_of_one_split_the_records_that_verification_would_leave_out_are_left_out(
