@@ -66,16 +66,17 @@ def load_config(
     return presets.load_config(presets_or_files, [*texts, *overrides_of(given)])
 
 
-def run(config: PipelineConfig, *, quiet: bool = False) -> Run:
+def run(config: PipelineConfig, *, quiet: bool = False, wait: float = 0.0) -> Run:
     """Run the pipeline as `yt8m run` does, in a process of its own; what it says goes to stderr.
 
     Rejected by the gate is an outcome as much as pushed is; any other raises what the command
-    says. Interrupted, the run ends in order, and the same call continues it.
+    says. Interrupted, the run ends in order, and the same call continues it. `wait` is the option
+    of `yt8m run`: seconds to wait for another run on the same root.
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "config.json")
         file.write_text(json.dumps(to_dict(config)), encoding="utf-8")
-        command = [sys.executable, "-m", "yt8m", "run", str(file), "--json"]
+        command = [sys.executable, "-m", "yt8m", "run", str(file), "--json", "--wait", str(wait)]
         said, code = _follow([*command, *(["--quiet"] if quiet else [])])
     try:
         answer = json.loads(said)

@@ -17,11 +17,13 @@ from yt8m.schemas.config_tree import from_dict
 
 _NOTHING = "nothing to remove: each run is new enough, the newest, or has its model in the registry"
 
+_ADVICE = "wait for it, stop it, or look with --dry-run, which may be beside a run"
+
 
 def run(args: GcArguments, console: Console) -> None:
     layout = layout_of(args.root)
     # A dry run only reads, so it may be beside a run.
-    with contextlib.nullcontext() if args.dry_run else run_lock(layout.lock):
+    with contextlib.nullcontext() if args.dry_run else run_lock(layout.lock, advice=_ADVICE):
         newest = next(read_run_records(layout), None)
         lineage = lineage_of(layout, newest) if newest else None
         if newest is None or lineage is None:

@@ -9,13 +9,15 @@ from typing import Any
 
 from yt8m.cli.arguments.runs import SweepArguments
 from yt8m.components.artifacts.estimate import Estimate, estimate_columns
+from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.console.console import Console
 from yt8m.components.console.signals import handling_signals
+from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.python.runs import run as run_pipeline
 from yt8m.pipeline.results.model_results import results_of_run
 from yt8m.pipeline.retraining.sweep import Trial, check_points, prepared, sweep
 from yt8m.pipeline.run.runner import with_absolute_paths
-from yt8m.pipeline.workspace import Layout
+from yt8m.pipeline.workspace import Layout, is_held, run_lock
 from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, Terminated
 from yt8m.schemas.metric_names import GAP
 
@@ -25,10 +27,13 @@ def run(args: SweepArguments, console: Console) -> int:
     check_points(configs)
     layout = Layout(configs[0][1].root)
     results: list[tuple[Trial, Mapping[str, Estimate]]] = []
+
+    def start(config: PipelineConfig) -> RunRecord:
+        return run_pipeline(config, quiet=console.quiet, wait=args.wait).record
+
     with handling_signals(_end):
-        for trial in sweep(
-            configs, lambda config: run_pipeline(config, quiet=console.quiet).record, console.info
-        ):
+        _check_free(layout, args.wait)
+        for trial in sweep(configs, start, console.info):
             if trial.problem:
                 console.warn(trial.problem)
             metrics = results_of_run(layout, trial.record).metrics if trial.record else {}
@@ -38,6 +43,13 @@ def run(args: SweepArguments, console: Console) -> int:
     trials.sort(key=lambda row: -1.0 if row[GAP] is None else row[GAP], reverse=True)
     console.result({"root": layout.root, "trials": trials}, _text(trials, names, console))
     return EXIT_FAILED if any(row["problem"] for row in trials) else EXIT_DONE
+
+
+def _check_free(layout: Layout, wait_s: float) -> None:
+    """RootBusyError once, instead of for every combination."""
+    if is_held(layout.lock):
+        with run_lock(layout.lock, wait_s=wait_s):
+            pass
 
 
 def _end(number: int, frame: FrameType | None) -> None:

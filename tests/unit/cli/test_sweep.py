@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +20,7 @@ from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.retraining import sweep as trials
+from yt8m.pipeline.workspace import Layout, run_lock
 from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, EXIT_TERMINATED, EXIT_USER, Yt8mError
 
 _GAP = {1: 0.6, 2: 0.8, 3: 0.7}  # by the seed
@@ -33,7 +36,7 @@ def test_the_best_trial_is_first_and_one_that_failed_ends_the_command_with_1(
     broken: set[int],
     code: int,
 ) -> None:
-    def start(config: PipelineConfig, *, quiet: bool) -> Any:
+    def start(config: PipelineConfig, *, quiet: bool, wait: float) -> Any:
         seed = config.trainer.seed
         if seed in broken:
             raise Yt8mError("it broke")
@@ -68,7 +71,7 @@ def test_sigterm_ends_the_run_under_way_and_begins_no_other(
 ) -> None:
     started = []
 
-    def start(config: PipelineConfig, *, quiet: bool) -> Any:
+    def start(config: PipelineConfig, *, quiet: bool, wait: float) -> Any:
         started.append(config.trainer.seed)
         os.kill(os.getpid(), signal.SIGTERM)
         raise Yt8mError("its signal has not come")
@@ -78,3 +81,34 @@ def test_sigterm_ends_the_run_under_way_and_begins_no_other(
     words = ["sweep", "smoke", "--root", str(tmp_path), "--set", "trainer.seed=1,2"]
     assert yt8m(words) == EXIT_TERMINATED
     assert started == [1]
+
+
+def test_a_root_in_use_is_refused_once_before_the_first_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "run_pipeline", lambda *_, **__: pytest.fail("a run was started"))
+    words = ["sweep", "smoke", "--root", str(tmp_path), "--set", "trainer.seed=1,2"]
+    with run_lock(Layout(tmp_path).lock):
+        assert yt8m(words) == EXIT_FAILED
+    said = capsys.readouterr().err
+    assert said.count("is in use") == 1
+    assert "--wait SECONDS" in said
+
+
+def test_a_sweep_waits_for_the_root_and_so_does_each_of_its_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = []
+
+    def start(config: PipelineConfig, *, quiet: bool, wait: float) -> Any:
+        waits.append(wait)
+        raise Yt8mError("it broke")
+
+    monkeypatch.setattr(command, "run_pipeline", start)
+    monkeypatch.setattr(trials, "resolve_external_inputs", lambda *_: ExternalInputs())
+    words = ["sweep", "smoke", "--root", str(tmp_path), "--set", "trainer.seed=1,2"]
+    with ExitStack() as stack:
+        stack.enter_context(run_lock(Layout(tmp_path).lock))
+        threading.Timer(0.5, stack.pop_all().close).start()
+        assert yt8m([*words, "--wait", "60"]) == EXIT_FAILED
+    assert waits == [60.0, 60.0]

@@ -16,14 +16,42 @@ from yt8m.schemas.errors import Terminated, UserError, Yt8mError
 
 
 def test_every_combination_of_several_values_is_a_point_and_single_ones_are_fixed():
-    fixed, points = points_of(["a.b=1,2", "c=x", "d=[1,2],[3]", "e={f: 1, g: 2}"])
-    assert fixed == ["c=x", "e={f: 1, g: 2}"]
-    assert [tuple(point.values()) for point in points] == [
+    points = points_of(["a.b=1,2", "c=x", "d=[1,2],[3]", "e={f: 1, g: 2}"])
+    assert [tuple(point.values()) for point, _ in points] == [
         ("1", "[1,2]"),
         ("1", "[3]"),
         ("2", "[1,2]"),
         ("2", "[3]"),
     ]
+    assert points[1][1] == ["a.b=1", "c=x", "d=[3]", "e={f: 1, g: 2}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('"a,b",c', ['"a,b"', "c"]),
+        ("'it''s, b',c", ["'it''s, b'", "c"]),
+        ('"a\\", b", c', ['"a\\", b"', "c"]),
+        ('"[",b', ['"["', "b"]),
+        ("it's,that's", ["it's", "that's"]),
+        ("[[1,2]],[3]", ["[[1,2]]", "[3]"]),
+        ('{a: ["}",2]},{a: [3]}', ['{a: ["}",2]}', "{a: [3]}"]),
+        ("train{1,2}*,b", ["train{1,2}*", "b"]),
+    ],
+)
+def test_a_comma_in_quotes_or_brackets_is_none_between_values(text, values):
+    assert [point["x"] for point, _ in points_of([f"x={text}"])] == values
+
+
+@pytest.mark.parametrize("settings", [("x=1,2", "x=3"), ("x=3", "x=1,2"), ("x=1,2", " x =4,5")])
+def test_what_is_swept_over_is_given_once(settings):
+    with pytest.raises(UserError, match="--set x: is given 2 times"):
+        points_of([*settings, "y=1,2"])
+
+
+def test_settings_keep_the_order_in_which_the_last_one_counts():
+    points = points_of(["a.b=1,2", "a={b: 3}"])
+    assert [settings for _, settings in points] == [["a.b=1", "a={b: 3}"], ["a.b=2", "a={b: 3}"]]
 
 
 def test_without_several_values_there_is_nothing_to_sweep():

@@ -117,13 +117,14 @@ class SweepArguments(PipelineArguments):
       yt8m sweep my.yaml --root sweep --set trainer.seed=1,2 --set trainer.model.width=256,512
     """
 
+    # Seconds to wait for another run on the same root.
+    wait: Annotated[float, Written("SECONDS")] = 0.0
+
     def configs(self) -> list[tuple[Point, PipelineConfig]]:
         """Each combination of the swept values, with its configuration."""
-        fixed, points = points_of(self.set)
         return [
-            (point, dataclasses.replace(self, set=(*fixed, *settings)).load())
-            for point in points
-            if (settings := [f"{path}={value}" for path, value in point.items()])
+            (point, dataclasses.replace(self, set=tuple(settings)).load())
+            for point, settings in points_of(self.set)
         ]
 
     def check(self) -> None:
