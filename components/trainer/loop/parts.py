@@ -55,7 +55,12 @@ from yt8m.components.trainer.metrics import metrics_of
 from yt8m.components.trainer.network import network_of
 from yt8m.components.trainer.optimizers import create_optimizer
 from yt8m.components.trainer.plan import TrainingPlan, plan_training
-from yt8m.components.trainer.state.checkpoints import Checkpoints, TrainingProgress, prepare
+from yt8m.components.trainer.state.checkpoints import (
+    Checkpoints,
+    TrainingProgress,
+    note_training,
+    prepare,
+)
 from yt8m.components.trainer.state.warm_start import warm_start
 from yt8m.components.trainer.teacher import load_teacher
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind
@@ -196,6 +201,8 @@ def build(process: TrainingProcess) -> Parts:
     for hook in hooks:
         if hook.name in progress.hooks:
             hook.restore(progress.hooks[hook.name])
+    if process.cluster.is_chief:  # only now: a training that is refused has changed nothing
+        note_training(job.checkpoint_dir, process.data.model, job.settings)
     return Parts(
         job=job,
         data=process.data,
@@ -213,13 +220,11 @@ def build(process: TrainingProcess) -> Parts:
 
 
 def _prepare_directory(process: TrainingProcess) -> None:
-    """Let the chief write, or wipe, what all processes read afterwards."""
+    """Let the chief repair, or wipe, what all processes read afterwards."""
     job = process.job
     if process.cluster.is_chief:
         prepare(
             job.checkpoint_dir,
-            process.data.model,
-            job.settings,
             start_new=job.trainer.start_new_model,
             exports=job.exporters_dir,
         )

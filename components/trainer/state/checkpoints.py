@@ -192,17 +192,9 @@ def check_model(directory: str, model: Mapping[str, Any]) -> None:
         _check_same_model(there, fields_of(to_text(model)), directory)
 
 
-def prepare(
-    directory: str,
-    model: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    *,
-    start_new: bool,
-    exports: str = "",
-) -> None:
-    """Let the chief note this training beside its checkpoints, before anybody reads these.
+def prepare(directory: str, *, start_new: bool, exports: str = "") -> None:
+    """Let the chief make the checkpoints ready, before anybody reads them.
 
-    `settings` may change from one start to the next, which is logged.
     With `start_new` they are wiped, and with them `exports`, what exporters made of them.
     """
     for old in (directory, exports) if start_new else ():
@@ -210,6 +202,13 @@ def prepare(
             storage.remove_tree(old)
     storage.make_dirs(directory)
     _restore_state_file(directory)
+
+
+def note_training(directory: str, model: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """Let the chief note this training beside its checkpoints, once nothing can refuse it.
+
+    `settings` may change from one start to the next, which is logged.
+    """
     _log_changed_settings(directory, fields_of(to_text(settings)))
     storage.write_text(f"{directory}/{MODEL_FILE}", to_text(model))
     write_settings(directory, settings)

@@ -91,8 +91,14 @@ def test_checkpoints_of_an_own_network_whose_code_has_changed_are_refused_with_w
             return vectors if change == "wider" else self.more(vectors)
 
     monkeypatch.setattr(own_networks, "Trunk", Changed)
+    before = files_of(tmp_path / "checkpoints")
     with pytest.raises(UserError, match=r"ckpt-2 holds other weights.*trainer\.start_new_model"):
         train(tmp_path, data, max_steps=4, **own)
+    assert files_of(tmp_path / "checkpoints") == before  # its settings and its end, too
+
+
+def files_of(directory):
+    return {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
 def test_early_stopping_exports_the_best_evaluated_weights_not_the_last(tmp_path, data):
