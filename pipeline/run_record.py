@@ -12,7 +12,8 @@ from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord, State, Verdict
 from yt8m.pipeline.workspace import Layout, is_held
-from yt8m.schemas.errors import ConfigError, UserError
+from yt8m.schemas.errors import UserError
+from yt8m.schemas.json_file import DamagedFileError
 
 _RUN_ID = "%Y%m%d-%H%M%S-%f"
 
@@ -76,7 +77,7 @@ def read_record(layout: Layout, run_id: str) -> RunRecord | None:
     """The record of `run_id`; None when there is none that can be read."""
     try:
         return read_file(storage.join(layout.run(run_id), FILE_NAME), RunRecord.from_json)
-    except (OSError, ValueError, ConfigError):
+    except (OSError, DamagedFileError):
         return None
 
 

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import Any, ClassVar, TypeVar
 
 from yt8m.schemas.config_tree import from_dict, known_keys, to_dict
-from yt8m.schemas.errors import UserError
+from yt8m.schemas.errors import ConfigError, UserError
 
 T = TypeVar("T", bound="JsonFile")
 FORMAT = 1  # of a file that is as in 1.0
@@ -24,6 +24,14 @@ _DISTRIBUTION = "yt8m-pipeline"
 
 class NewerFormatError(UserError):
     """A file in a newer format than this yt8m reads: it is not damaged, and not ours to judge."""
+
+
+class DamagedFileError(UserError):
+    """A file that is empty, cut off, or not what yt8m wrote; `problem` says what is wrong."""
+
+    def __init__(self, path: object, problem: str, advice: str) -> None:
+        self.problem = problem
+        super().__init__(f"{path} is damaged ({problem}): {advice}")
 
 
 class JsonFile:
@@ -71,12 +79,20 @@ def check_stamp(entries: Mapping[str, Any], form: int = FORMAT) -> None:
 
 
 @contextlib.contextmanager
-def reading(path: object) -> Iterator[None]:
-    """Name the file where one of a newer format is met in the block."""
+def reading(path: object, *, advice: str = "") -> Iterator[None]:
+    """Name the file where one of a newer format is met in the block.
+
+    With `advice`, what to do, a damaged one is named, too: DamagedFileError.
+    """
     try:
         yield
     except NewerFormatError as error:
         raise NewerFormatError(f"{path}: {error}") from error
+    except (ValueError, KeyError, ConfigError) as error:
+        if not advice:
+            raise
+        problem = f"it has no {error}" if isinstance(error, KeyError) else f"{error}"
+        raise DamagedFileError(path, problem.replace("\n", "; "), advice) from error
 
 
 @functools.cache

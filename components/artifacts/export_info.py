@@ -8,7 +8,7 @@ from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
-from yt8m.schemas.errors import ConfigError, UserError
+from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.json_file import JsonFile
 
@@ -63,10 +63,8 @@ def load_info(directory: str) -> ExportInfo:
     """The info of the export in `directory`; UserError where there is none or it is damaged."""
     path = storage.join(directory, FILE_NAME)
     try:
-        return read_file(path, ExportInfo.from_json)
+        return read_file(path, ExportInfo.from_json, advice="restore the model, or export it again")
     except FileNotFoundError:
         raise UserError(
             f"{directory}: has no {FILE_NAME}, so it is not a model that yt8m exported"
         ) from None
-    except (ValueError, ConfigError) as error:
-        raise UserError(f"{path}: damaged ({error})") from error

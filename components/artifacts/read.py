@@ -10,19 +10,25 @@ from yt8m.schemas.errors import DataError
 from yt8m.schemas.json_file import reading
 
 T = TypeVar("T")
+_ADVICE = "put an undamaged copy there, or remove its directory and run the same command again"
 
 
-def read_file(path: str, parse: Callable[[str], T]) -> T:
-    """Parse the file; NewerFormatError names one that a newer yt8m wrote."""
-    with reading(path):
+def read_file(path: str, parse: Callable[[str], T], *, advice: str = _ADVICE) -> T:
+    """Parse the file; NewerFormatError names one that a newer yt8m wrote.
+
+    DamagedFileError names one that cannot be parsed, with `advice` on what to do.
+    """
+    with reading(path, advice=advice):
         return parse(storage.read_text(path))
 
 
-def read_if_present(directory: str | None, name: str, parse: Callable[[str], T]) -> T | None:
+def read_if_present(
+    directory: str | None, name: str, parse: Callable[[str], T], *, advice: str = _ADVICE
+) -> T | None:
     """Parse the file; None without a directory or without the file in it."""
     path = storage.join(directory, name) if directory else ""
     try:
-        return read_file(path, parse) if path and storage.exists(path) else None
+        return read_file(path, parse, advice=advice) if path and storage.exists(path) else None
     except FileNotFoundError:  # another process has removed it in between
         return None
 

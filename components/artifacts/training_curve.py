@@ -27,9 +27,9 @@ def read_curve(path: str) -> list[dict[str, Any]]:
     """The rows of the file, none where there is no file; a line cut off by a kill is left out."""
     if not storage.exists(path):
         return []
-    lines = storage.read_text(path).splitlines(keepends=True)
-    rows = [json.loads(line) for line in lines if line.endswith("\n")]
-    with reading(path):
+    with reading(path, advice="remove the lines that are no JSON"):
+        lines = storage.read_text(path).splitlines(keepends=True)
+        rows = [json.loads(line) for line in lines if line.endswith("\n")]
         for row in rows:
             check_stamp(row)
     return [row for row in rows if row["kind"] != _HEAD]

@@ -22,7 +22,6 @@ from yt8m.components.registry.versions import (
     load_record,
     load_version,
 )
-from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.json_file import JsonFile
 
 CHOICE_FILE = ".champion.json"
@@ -97,14 +96,14 @@ def _digests(
 def read_choice(push_dir: str) -> ChampionChoice | None:
     """A person's last choice; None where there is none."""
     path = storage.join(push_dir, CHOICE_FILE)
-    try:
-        return read_file(path, ChampionChoice.from_json) if storage.exists(path) else None
-    except (ValueError, ConfigError) as error:
-        problem = str(error).replace("\n", "; ")
-        raise UserError(
-            f"{path} is damaged ({problem}), so nobody knows the version that was chosen: remove "
-            "it, and choose again with `yt8m models champion --set`"
-        ) from error
+    if not storage.exists(path):
+        return None
+    return read_file(
+        path,
+        ChampionChoice.from_json,
+        advice="nobody knows the version that was chosen; remove it, and choose again with "
+        "`yt8m models champion --set`",
+    )
 
 
 def write_choice(push_dir: str, version: Version, *, created: str) -> ChampionChoice:

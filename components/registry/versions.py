@@ -19,14 +19,13 @@ from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
-    BrokenRecordError,
     VersionRecord,
     parse_record,
 )
 from yt8m.components.registry.digests import file_sha256, model_digest
 from yt8m.components.registry.readings import is_listed, is_there, pause, read_until_agreed
 from yt8m.schemas.errors import UserError
-from yt8m.schemas.json_file import JsonFile
+from yt8m.schemas.json_file import DamagedFileError, JsonFile
 
 NO_VERSION = "none"
 # Imported models that were never scored: baselines under numbers of their own, where no model
@@ -182,8 +181,8 @@ def _load_record(push_dir: str, version: int) -> VersionRecord:
         raise ForeignVersionError(_no_record(push_dir, version)) from error
     except OSError as error:
         raise UnreadableVersionError(f"version {version} in {push_dir}: {error}") from error
-    except (BrokenRecordError, UnicodeDecodeError) as error:
-        raise DamagedVersionError(f"version {version} in {push_dir}: {error}") from error
+    except DamagedFileError as error:
+        raise DamagedVersionError(f"version {version} in {push_dir}: {error.problem}") from error
 
 
 def load_version(push_dir: str, version: int, *, verify: bool = False) -> Version:

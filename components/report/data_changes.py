@@ -14,8 +14,7 @@ from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.report import formatting
 from yt8m.components.report.model import ConfigChange, DataSummary
 from yt8m.schemas.config_tree import to_dict
-from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.json_file import fields_of
+from yt8m.schemas.json_file import DamagedFileError, fields_of
 
 _NOTABLE = 0.1  # of its labels a class must gain or lose, and
 _MANY = 100  # labels it must have had, to be a change by itself
@@ -44,7 +43,7 @@ def _previous_run(run_file: str) -> tuple[str, Mapping[str, Any]] | None:
             record = read_file(storage.join(runs, name, FILE_NAME), RunRecord.from_json)
             summary = storage.join(record.report.rpartition("/")[0], SUMMARY_FILE)
             data = read_file(summary, fields_of)["data"]
-        except (OSError, ValueError, KeyError, ConfigError):
+        except (OSError, KeyError, DamagedFileError):
             continue  # it ended early, or housekeeping has taken its report
         if data.get("digest"):
             return f"run {record.run_id}", data

@@ -19,6 +19,7 @@ from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.tuner.config import BayesianConfig, HyperbandConfig, TunerConfig
 from yt8m.components.tuner.gaussian_process import GaussianProcess
 from yt8m.components.tuner.space import create_hyperparameters
+from yt8m.schemas.json_file import reading
 
 _STATE = "oracle.json"  # KerasTuner's name
 _ANYWHERE, _NEAR = 1000, 250  # candidates in the whole space, and around the best trial
@@ -39,7 +40,9 @@ class _Durable(keras_tuner.Oracle):
         """Go on where an earlier process was killed: what it had under way is tried again."""
         if not storage.exists(self._get_oracle_fname()):
             return
-        self.reload()
+        directory = self._project_dir
+        with reading(directory, advice="remove it, and the search begins anew"):
+            self.reload()
         # A trial is written before the state that knows of it.
         for trial_id, trial in list(self.trials.items()):
             if trial.status == TrialStatus.RUNNING and trial_id not in self._retry_queue:

@@ -59,7 +59,7 @@ def follow(executor_input: Mapping[str, Any], places: Places) -> None:
             file = Path(artifact["uri"], _FILE)
             if not file.is_file():
                 continue
-            with reading(file):
+            with reading(file, advice="start a new run, without its cache"):
                 target = Path(fields_of(file.read_text(encoding="utf-8"))[_PATH])
             if not target.is_dir():
                 raise UserError(

@@ -18,9 +18,8 @@ from yt8m.schemas.errors import (
     EXIT_REJECTED,
     EXIT_TERMINATED,
     EXIT_USER,
-    ConfigError,
 )
-from yt8m.schemas.json_file import JsonFile
+from yt8m.schemas.json_file import DamagedFileError, JsonFile
 
 
 class RetrainOutcome(enum.Enum):
@@ -98,7 +97,7 @@ def read_status(layout: Layout) -> RetrainStatus | None:
     """The status of the root's retrainings; None where there never was one."""
     try:
         return read_file(layout.schedule_status, RetrainStatus.from_json)
-    except (OSError, ValueError, ConfigError):
+    except (OSError, DamagedFileError):
         return None
 
 

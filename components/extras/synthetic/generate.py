@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,12 +92,10 @@ def generate(
 def read_dataset_spec(out: Path) -> DatasetSpec | None:
     """The spec of the data set that was generated in `out`, None if there is none."""
     try:
-        with reading(out / SPEC_FILE):
+        with reading(out / SPEC_FILE, advice="remove the directory, and generate it again"):
             return from_dict(DatasetSpec, fields_of((out / SPEC_FILE).read_text()))
     except FileNotFoundError:
         return None
-    except json.JSONDecodeError as error:
-        raise UserError(f"{out / SPEC_FILE}: is not JSON ({error})") from error
 
 
 def _claim(out: Path, spec: DatasetSpec) -> None:

@@ -67,13 +67,11 @@ def restore_network(network: Network, path: str, *, averaged: bool) -> None:
 def _job(checkpoint_dir: str, vocabulary: str) -> TrainingJob:
     """As much of the job as the checkpoints' description of their model says."""
     described = storage.join(checkpoint_dir, MODEL_FILE)
-    try:
-        said = read_file(described, fields_of)
-    except ValueError as error:
-        raise UserError(
-            f"{described} is damaged ({error}). Remove it, and continue the training, which writes "
-            "it again"
-        ) from error
+    said = read_file(
+        described,
+        fields_of,
+        advice="remove it, and continue the training, which writes it again",
+    )
     trainer = {name: said[name] for name in _OF_TRAINER}
     if "averaging" in said["optimizer"]:
         trainer["ema_momentum"] = _AVERAGING

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from yt8m.components import storage
-from yt8m.components.artifacts.read import read_file
+from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.metrics.catalogue import MetricInfo, is_better
 from yt8m.components.trainer.config import (
     BestExporterConfig,
@@ -66,8 +66,12 @@ class Exporter:
                 return bool(wants(step, metrics, self._steps(), final))
 
     def _best(self) -> float | None:
-        path = f"{self.directory}/{_BEST_FILE}"
-        return float(read_file(path, fields_of)["value"]) if storage.exists(path) else None
+        return read_if_present(
+            self.directory,
+            _BEST_FILE,
+            lambda text: float(fields_of(text)["value"]),
+            advice="remove it, and the next export counts as the best so far",
+        )
 
     def _remember(self, step: int, metrics: Mapping[str, Any]) -> None:
         assert isinstance(self._config, BestExporterConfig)

@@ -180,14 +180,13 @@ def _first_line(error: BaseException) -> str:
 
 def check_model(directory: str, model: Mapping[str, Any]) -> None:
     """Refuse a directory of another training's checkpoints."""
-    try:
-        there = read_if_present(directory, MODEL_FILE, fields_of)
-    except ValueError as error:  # a crash of the machine may have emptied it
-        raise UserError(
-            f"{storage.join(directory, MODEL_FILE)} is damaged ({error}). It says which model the "
-            "checkpoints beside it are of. If they are of the one that is configured now, remove "
-            "this file; else wipe them with trainer.start_new_model: true"
-        ) from error
+    there = read_if_present(
+        directory,
+        MODEL_FILE,
+        fields_of,
+        advice="it says which model the checkpoints beside it are of. If they are of the one that "
+        "is configured now, remove this file; else wipe them with trainer.start_new_model: true",
+    )
     if there is not None:
         _check_same_model(there, fields_of(to_text(model)), directory)
 

@@ -7,11 +7,12 @@ checkpoints is exported; TensorFlow, which takes seconds to import, is not neede
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_if_present
-from yt8m.schemas.json_file import fields_of, to_text
+from yt8m.schemas.json_file import DamagedFileError, fields_of, to_text
 
 DONE_FILE = "DONE"
 NAMING_OTHERS = (DONE_FILE, "checkpoint")  # of the files beside checkpoints, TensorFlow's last
@@ -34,8 +35,15 @@ def mark_done(directory: str, done: Done, *, log_dir: str) -> None:
 
 
 def read_done(directory: str) -> Done | None:
-    """The marker, if training has ended."""
-    data = read_if_present(directory, DONE_FILE, fields_of)
-    if data is None:
-        return None
+    """The marker, if training has ended.
+
+    One that is damaged says nothing: then the training goes on to its end, and writes it again.
+    """
+    with suppress(DamagedFileError):
+        return read_if_present(directory, DONE_FILE, _parse)
+    return None
+
+
+def _parse(text: str) -> Done:
+    data = fields_of(text)
     return Done(step=data["step"], stopping_criteria=data["limits"], id=data["id"])

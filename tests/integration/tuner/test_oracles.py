@@ -8,6 +8,7 @@ from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.tuner.config import TunerConfig
 from yt8m.components.tuner.oracles import create_oracle
 from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.json_file import DamagedFileError
 
 RATE, L2, STEPS = "trainer.optimizer.learning_rate", "trainer.model.l2", "trainer.batch_size"
 SPACE = {RATE: {"log": [1e-5, 1.0]}, L2: {"linear": [0, 1]}, STEPS: {"linear": [8, 512]}}
@@ -105,3 +106,13 @@ def test_a_score_that_is_not_finite_is_left_out(tmp_path):
     made = oracle(tmp_path, max_trials=12)
     scores = iter([-math.inf, *[0.1] * 11])
     assert len(tried(made, score=lambda values: next(scores))) == 12
+
+
+@pytest.mark.parametrize("name", ["oracle.json", "trial_0/trial.json"])
+def test_a_search_whose_state_is_damaged_is_named_with_what_to_do(tmp_path, name):
+    made = oracle(tmp_path)
+    made.create_trial("tuner0")
+    (file,) = (tmp_path / "search").glob(name.replace("_0", "_*"))
+    file.write_text(file.read_text()[:20])
+    with pytest.raises(DamagedFileError, match=r"search is damaged .*remove it, and the search"):
+        oracle(tmp_path)

@@ -35,8 +35,8 @@ from yt8m.kubeflow.container.references import follow
 from yt8m.pipeline.run.retrain_status import read_status
 from yt8m.pipeline.run_record import list_runs
 from yt8m.pipeline.workspace import Layout
-from yt8m.schemas.errors import EXIT_USER
-from yt8m.schemas.json_file import JsonFile, NewerFormatError
+from yt8m.schemas.errors import EXIT_USER, UserError
+from yt8m.schemas.json_file import DamagedFileError, JsonFile, NewerFormatError
 
 PAGE = (ROOT / "docs" / "files.md").read_text()
 LEFT = ROOT / "tests" / "golden" / "lanes"
@@ -164,3 +164,38 @@ def test_a_file_of_a_newer_yt8m_is_refused_by_its_name_and_its_writer(
     assert said.endswith("Use yt8m 1.4.0 or newer")
     assert caught.value.exit_code == EXIT_USER
     assert path.read_text() == f"{NEWER}\n"
+
+
+# A crash of the machine, a full disk of whoever copied it, an editor.
+DAMAGES = {
+    "emptied": b"",
+    "cut off": b'{"format": 1, "blessed',
+    "zeros": b"\0" * 8 + b"\n",
+    "no text": b"\xff\xfe\n",
+    "a list": b"[]",
+    "without keys": b"{}",
+}
+
+
+@pytest.mark.parametrize("content", DAMAGES.values(), ids=list(DAMAGES))
+@pytest.mark.parametrize(("name", "read"), READERS, ids=[name for name, _ in READERS])
+def test_a_damaged_file_is_named_or_counts_as_none_and_is_no_bug(
+    tmp_path: Path, name: str, read: Callable[[Path], Any], content: bytes
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    try:
+        read(path)
+    except UserError as error:
+        assert str(tmp_path) in str(error)
+        assert "\n" not in str(error)
+        if isinstance(error, DamagedFileError):
+            assert str(error).startswith(f"{path} is damaged ({error.problem}): ")
+    else:
+        assert path.read_bytes() == content or name == "best/best.json"
+
+
+def test_a_damaged_marker_of_the_end_counts_as_none(tmp_path: Path) -> None:
+    (tmp_path / "DONE").write_bytes(b"")
+    assert _done(tmp_path / "DONE") is None

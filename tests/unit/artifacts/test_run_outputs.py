@@ -14,8 +14,8 @@ from yt8m.components.artifacts.manifest import Manifest, Shard
 from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.run_outputs import OUTPUTS, RunOutputs
 from yt8m.components.artifacts.version_record import VersionRecord
-from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.json_file import DamagedFileError
 
 MANIFEST = Manifest(
     level=Level.VIDEO,
@@ -117,5 +117,5 @@ def test_a_file_is_read_when_it_is_asked_for_and_once(
     evaluation = outputs.evaluation
     (tmp_path / "evaluation" / "metrics.json").unlink()
     assert outputs.evaluation is evaluation
-    with pytest.raises(ConfigError):
+    with pytest.raises(DamagedFileError, match=r"decision\.json is damaged \(blessed = 3"):
         _ = outputs.decision
