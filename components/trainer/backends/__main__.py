@@ -40,8 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     for noisy in ("tensorflow", "absl"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
-    if os.environ.get(WITH_PARENT):
-        end_with_parent()
+    if parent := os.environ.get(WITH_PARENT):
+        end_with_parent(int(parent))
     try:
         with reading(f"--config {args.config}"):
             job = parse_job(_read(args.config, args.set))
@@ -57,12 +57,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return EXIT_DONE
 
 
-def end_with_parent() -> None:
-    """From now on this process gets SIGTERM once the one that started it is gone, killed perhaps.
+def end_with_parent(parent: int) -> None:
+    """This process gets SIGTERM once `parent`, which started it, is gone, killed perhaps.
 
     Nobody would follow it any more, and the same command starts others on the same checkpoints.
+    It may be gone by now: to ask for the parent here would find whoever has taken its place.
     """
-    parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:

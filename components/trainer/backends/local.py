@@ -41,7 +41,7 @@ from yt8m.schemas.errors import (
     Yt8mError,
 )
 
-# Of a process that ends with the one that started it.
+# Of a process that ends with the one that started it: the pid of that.
 WITH_PARENT = "YT8M_ENDS_WITH_PARENT"
 _log = logging.getLogger(__name__)
 _POLL_S = 0.2
@@ -154,7 +154,7 @@ def _run_once(
     path.write_text(job.to_json(), encoding="utf-8")
     try:
         for (role, index), config in configs.items():
-            own = {**environ, VARIABLE: config, WITH_PARENT: "1"}
+            own = {**environ, VARIABLE: config, WITH_PARENT: str(os.getpid())}
             members.append(start_process(path, role, index, own))
             show(members[-1].name, f"started, pid {members[-1].process.pid}")
         _watch(members, show)

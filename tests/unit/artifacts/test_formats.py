@@ -185,15 +185,22 @@ def test_a_damaged_file_is_named_or_counts_as_none_and_is_no_bug(
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
+    problem = _problem(read, path)
+    if problem is None:
+        assert path.read_bytes() == content or name == "best/best.json"
+        return
+    assert str(tmp_path) in str(problem)
+    assert "\n" not in str(problem)
+    if isinstance(problem, DamagedFileError):
+        assert str(problem).startswith(f"{path} is damaged ({problem.problem}): ")
+
+
+def _problem(read: Callable[[Path], Any], path: Path) -> UserError | None:
     try:
         read(path)
     except UserError as error:
-        assert str(tmp_path) in str(error)
-        assert "\n" not in str(error)
-        if isinstance(error, DamagedFileError):
-            assert str(error).startswith(f"{path} is damaged ({error.problem}): ")
-    else:
-        assert path.read_bytes() == content or name == "best/best.json"
+        return error
+    return None
 
 
 def test_a_damaged_marker_of_the_end_counts_as_none(tmp_path: Path) -> None:

@@ -168,28 +168,34 @@ def test_a_restart_does_not_wipe_what_the_start_before_has_saved(starts):
 
 
 _PARENT = """
-import subprocess, sys
-subprocess.Popen([sys.executable, "-c", sys.argv[1], sys.argv[2]])
+import os, subprocess, sys
+subprocess.Popen([sys.executable, "-c", sys.argv[1], sys.argv[2], str(os.getpid())])
 sys.stdin.read()
 """
 _CHILD = """
-import pathlib, signal, sys, time
+import os, pathlib, signal, sys, time
 from yt8m.components.trainer.backends.__main__ import end_with_parent
 ended = pathlib.Path(sys.argv[1])
 signal.signal(signal.SIGTERM, lambda *_: (ended.write_text("saved"), sys.exit(143)))
-end_with_parent()
+print("begun", flush=True)
+while "{moment}" == "begin" and os.getppid() == int(sys.argv[2]):
+    time.sleep(0.01)  # as where importing takes long
+end_with_parent(int(sys.argv[2]))
 print("ready", flush=True)
 time.sleep(60)
 """
 
 
-def test_a_process_whose_supervisor_is_killed_saves_and_ends(tmp_path):
+@pytest.mark.parametrize(("moment", "said"), [("begin", b"begun\n"), ("train", b"ready\n")])
+def test_a_process_whose_supervisor_is_killed_saves_and_ends(tmp_path, moment, said):
     ended = tmp_path / "ended"
-    words = [sys.executable, "-c", _PARENT, _CHILD, str(ended)]
+    child = _CHILD.replace("{moment}", moment)
+    words = [sys.executable, "-c", _PARENT, child, str(ended)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
-        assert parent.stdout.readline() == b"ready\n"
+        while parent.stdout.readline() != said:
+            pass
         parent.kill()
-        assert parent.stdout.read() == b""  # the child had it open, too, until it ended
+        parent.stdout.read()  # the child had it open, too, until it ended
     assert ended.read_text() == "saved"
 
 
@@ -204,4 +210,4 @@ def test_the_processes_of_a_cluster_end_with_their_supervisor(tmp_path, monkeypa
     job = TrainingJob(manifest="", checkpoint_dir=str(tmp_path), log_dir="", export_dir="")
     with pytest.raises(UserError, match="enough"):
         run_cluster(job, LocalProcessesBackend(), environ={}, log_dir=tmp_path)
-    assert given == ["1"]
+    assert given == [str(os.getpid())]
