@@ -26,6 +26,7 @@ from yt8m.components.records.shared_index import FOLDER
 from yt8m.components.storage.errors import OF_THE_FILE, storage_failures_explained
 from yt8m.schemas.errors import DataError, UserError
 
+_SPAN_DIRECTORY = "span-{SPAN}"  # of `yt8m data generate --spans`
 UNDIVIDED = "all"  # the split of a shard whose records are divided later, by id
 
 
@@ -229,12 +230,28 @@ def _check_found(
         return
     lines = [f"  {name}: no file matches {', '.join(patterns[name])}" for name in missing]
     lines.append(f"  {_what_is_there(root)}")
-    if any(shards.values()):
+    if patterns := _in_spans(config, root, missing):
+        settings = [f"--set 'data.splits.{n}={json.dumps(texts)}'" for n, texts in patterns.items()]
+        lines.append(f"  the directories are spans: give {' '.join(settings)}")
+    elif any(shards.values()):
         lines.append(
             "  name each split's files (--set 'data.splits.train=[PATTERN]'), or divide one set "
             "of files (--set 'data.divide.patterns=[PATTERN]')"
         )
     raise UserError("\n".join([f"no records below {root}", *lines]))
+
+
+def _in_spans(config: DataConfig, root: str, splits: list[str]) -> dict[str, tuple[str, ...]]:
+    """The patterns that find all of `splits` in directories of spans; none where they do not."""
+    patterns = {
+        name: tuple(f"{_SPAN_DIRECTORY}/{text}" for text in config.splits.get(name, ()))
+        for name in splits
+    }
+    try:
+        found = all(_find(root, name, texts) for name, texts in patterns.items())
+    except UserError:  # directories of other names, or patterns that have a span already
+        return {}
+    return patterns if found else {}
 
 
 def _what_is_there(root: str) -> str:

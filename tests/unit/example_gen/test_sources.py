@@ -6,6 +6,7 @@ import datetime
 import os
 import socket
 from collections.abc import Callable
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from yt8m.components.example_gen.sources import (
 )
 from yt8m.components.example_gen.spans import date_span
 from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.config_layers import parse_overrides
 from yt8m.schemas.errors import ConfigError, UserError
 
 BY_SPAN = {"train": ["span-{SPAN}/train*"], "eval": ["span-{SPAN}/validate*"], "test": []}
@@ -78,6 +80,30 @@ def test_a_file_that_two_patterns_of_a_split_name_differently_counts_once(tmp_pa
     names = ["sub/a*", "sub//a*", "./sub/a*", f"{tmp_path}//./sub/a0"]
     config = _config(tmp_path, splits={"train": names, "eval": ["b0"]})
     assert _names(config, "train") == ["sub/a0"]
+
+
+def test_records_in_directories_of_spans_are_found_by_the_patterns_that_the_message_gives(
+    tmp_path: Path,
+) -> None:
+    names = [f"span-{span}/{name}0" for span in (1, 2) for name in ("train", "validate")]
+    _touch(tmp_path, *names)
+    with pytest.raises(UserError, match="the directories are spans: give --set") as caught:
+        resolve_sources(_config(tmp_path))
+    words = shlex.split(str(caught.value).partition("give ")[2])
+    splits = parse_overrides(words[1::2])["data"]["splits"]
+    found = resolve_sources(_config(tmp_path, splits=splits, span="last:2"))
+    assert found.spans == (1, 2)
+    assert len(found.shards) == 4
+
+
+@pytest.mark.parametrize("name", ["span-1/train0", "span-one/train0", "day-1/train0"])
+def test_directories_that_are_no_spans_of_all_splits_are_not_called_so(
+    tmp_path: Path, name: str
+) -> None:
+    _touch(tmp_path, name)
+    with pytest.raises(UserError, match="eval: no file matches") as caught:
+        resolve_sources(_config(tmp_path))
+    assert "spans" not in str(caught.value)
 
 
 def test_a_missing_test_split_is_none_and_a_missing_eval_split_is_named(tmp_path: Path) -> None:
