@@ -94,7 +94,7 @@ class OwnCode(KeyRole):
 
 @dataclass(frozen=True)
 class ResultNeutral(KeyRole):
-    """Base of what changes nothing of the result.
+    """Base of what changes nothing of the result but, at most, its rounding.
 
     `in_step`: processes that train in step must have the same value, for it decides when they meet.
     """
@@ -111,7 +111,12 @@ class Bookkeeping(ResultNeutral):
 
 @dataclass(frozen=True)
 class Placement(ResultNeutral):
-    """A key about where something runs, and with what resources."""
+    """A key about where something runs, and with what resources.
+
+    It may change in which order numbers are added up, and so their rounding: a GPU does, and so
+    does a reader that averages frames in place of the device. The training is the same one all the
+    same: to begin it anew for a rounding would cost days, and give no other model.
+    """
 
     label = "placement"
 
