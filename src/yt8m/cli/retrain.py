@@ -61,6 +61,7 @@ def _counted(args: RetrainArguments, console: Console) -> int:
     layout = Layout(config.root)
     if is_scheduled(layout):
         return _run_once(args, console)
+    read_status(layout)  # one of a newer yt8m is refused now, not when hours are spent
     began, code = time.time(), EXIT_FAILED
     try:
         code = _run_once(args, console)

@@ -126,6 +126,20 @@ def test_what_another_retraining_made_meanwhile_is_nothing_new(words, tmp_path, 
     assert read_status(Layout(tmp_path / "root")).outcomes == {"nothing_new": 1}
 
 
+def test_a_status_of_a_newer_yt8m_is_refused_before_the_run_and_not_after_it(
+    words, tmp_path, monkeypatch, capsys
+):
+    started = []
+    monkeypatch.setattr("yt8m.cli.retrain.run_pipeline", lambda *_: started.append("a run"))
+    (tmp_path / "root").mkdir()
+    status = tmp_path / "root" / "retrain.json"
+    status.write_text('{"format": 3, "yt8m": "1.4.0"}')
+    settings = ["--set", "features.num_classes=20", "--set", "gate.mode=none"]
+    assert run([*words, *settings]) == 2
+    assert f"{status}: yt8m 1.4.0 wrote it" in capsys.readouterr().err
+    assert not started
+
+
 def test_a_schedule_that_is_to_tell_nobody_has_runs_that_do_not(words, tmp_path, monkeypatch):
     made = []
 

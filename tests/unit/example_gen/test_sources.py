@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 import os
+import shlex
 import socket
 from collections.abc import Callable
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,8 @@ from yt8m.components.example_gen.sources import (
     stable_bucket,
 )
 from yt8m.components.example_gen.spans import date_span
-from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.config_layers import parse_overrides
+from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, UserError
 
 BY_SPAN = {"train": ["span-{SPAN}/train*"], "eval": ["span-{SPAN}/validate*"], "test": []}
