@@ -40,6 +40,7 @@ class Trial:
     point: Point
     record: RunRecord | None = None
     problem: str = ""
+    is_user_error: bool = False
 
 
 def sweep(
@@ -60,7 +61,8 @@ def sweep(
         except Terminated:  # somebody ends the sweep, not this combination
             raise
         except Yt8mError as error:
-            yield Trial(point=point, problem=str(error))
+            is_users = isinstance(error, UserError)
+            yield Trial(point=point, problem=str(error), is_user_error=is_users)
         else:
             yield Trial(point=point, record=record)
 

@@ -18,7 +18,7 @@ from yt8m.pipeline.results.model_results import results_of_run
 from yt8m.pipeline.retraining.sweep import Trial, check_points, prepared, sweep
 from yt8m.pipeline.run.runner import with_absolute_paths
 from yt8m.pipeline.workspace import Layout, is_held, run_lock
-from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, Terminated
+from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, EXIT_USER, Terminated
 from yt8m.schemas.metric_names import GAP
 
 
@@ -42,7 +42,10 @@ def run(args: SweepArguments, console: Console) -> int:
     trials = [_row(trial, metrics, names) for trial, metrics in results]
     trials.sort(key=lambda row: -1.0 if row[GAP] is None else row[GAP], reverse=True)
     console.result({"root": layout.root, "trials": trials}, _text(trials, names, console))
-    return EXIT_FAILED if any(row["problem"] for row in trials) else EXIT_DONE
+    failed = [trial for trial, _ in results if trial.problem]
+    if failed and all(trial.is_user_error for trial in failed):
+        return EXIT_USER
+    return EXIT_FAILED if failed else EXIT_DONE
 
 
 def _check_free(layout: Layout, wait_s: float) -> None:

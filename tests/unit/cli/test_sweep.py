@@ -21,25 +21,39 @@ from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.retraining import sweep as trials
 from yt8m.pipeline.workspace import Layout, run_lock
-from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, EXIT_TERMINATED, EXIT_USER, Yt8mError
+from yt8m.schemas.errors import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_TERMINATED,
+    EXIT_USER,
+    UserError,
+    Yt8mError,
+)
 
 _GAP = {1: 0.6, 2: 0.8, 3: 0.7}  # by the seed
 
 
 @pytest.mark.parametrize(
-    ("broken", "code"), [(set(), EXIT_DONE), ({2}, EXIT_FAILED), ({1, 2, 3}, EXIT_FAILED)]
+    ("broken", "error", "code"),
+    [
+        (set(), Yt8mError, EXIT_DONE),
+        ({2}, Yt8mError, EXIT_FAILED),
+        ({1, 2, 3}, Yt8mError, EXIT_FAILED),
+        ({1, 3}, UserError, EXIT_USER),
+    ],
 )
-def test_the_best_trial_is_first_and_one_that_failed_ends_the_command_with_1(
+def test_the_best_trial_is_first_and_one_that_failed_decides_the_exit_code(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     broken: set[int],
+    error: type[Yt8mError],
     code: int,
 ) -> None:
     def start(config: PipelineConfig, *, quiet: bool, wait: float) -> Any:
         seed = config.trainer.seed
         if seed in broken:
-            raise Yt8mError("it broke")
+            raise error("it broke")
         record = RunRecord(run_id=str(seed), started=1.0, verdict=Verdict.PUSHED)
         return SimpleNamespace(record=record)
 

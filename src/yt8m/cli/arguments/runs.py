@@ -112,6 +112,9 @@ class SweepArguments(PipelineArguments):
     no baseline, and models go to `<root>/models`, so that runs do not affect each other. Repeat the
     command to continue: finished runs are not run again.
 
+    exit codes: 0 all have run, 1 some failed, 2 they failed for user errors alone, 130 Ctrl-C, 143
+    SIGTERM or SIGHUP.
+
     examples:
       yt8m sweep smoke --data demo/data --root demo/sweep --set trainer.seed=1,2,3
       yt8m sweep my.yaml --root sweep --set trainer.seed=1,2 --set trainer.model.width=256,512
