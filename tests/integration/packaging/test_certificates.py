@@ -146,7 +146,7 @@ def index(tmp_path: Path, checkout: Path, authority: tuple) -> Iterator[str]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     yield f"https://localhost:{server.server_port}/simple"
     server.shutdown()
     server.server_close()

@@ -240,7 +240,7 @@ def web():
             pass
 
     with HTTPServer(("localhost", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield f"localhost:{server.server_port}", Handler
         server.shutdown()
 

@@ -69,7 +69,7 @@ def _translator() -> Iterator[int]:
             store = channel
 
         with ThreadingHTTPServer((GATEWAY, 0), Handler) as server:
-            thread = Thread(target=server.serve_forever, daemon=True)
+            thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
             thread.start()
             try:
                 yield server.server_port

@@ -41,7 +41,7 @@ def flink():
             pass
 
     with ThreadingHTTPServer(("localhost", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         yield f"localhost:{server.server_port}", states
         server.shutdown()

@@ -75,7 +75,7 @@ class _Served(http.server.BaseHTTPRequestHandler):
 
 def test_an_address_is_read(tmp_path: Path):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Served)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     try:
         place = f"http://127.0.0.1:{server.server_port}"
         arguments = PredictArguments(

@@ -209,7 +209,7 @@ def server(status: int = 200) -> Iterator[tuple[str, list[tuple[str, dict[str, A
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
-        threading.Thread(target=httpd.serve_forever, daemon=True).start()
+        threading.Thread(target=httpd.serve_forever, args=(0.05,), daemon=True).start()
         yield f"http://127.0.0.1:{httpd.server_port}/api/v1/lineage", requests
         httpd.shutdown()
 
