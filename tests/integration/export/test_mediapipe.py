@@ -57,7 +57,9 @@ def test_tensorflow_does_not_warn_of_the_functions_that_freeze_a_model(tmp_path)
     done = subprocess.run(
         [sys.executable, "-m", "yt8m", *words], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    # Where another test has set TensorFlow's level of logging, its libraries say more.
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
 
 
 def test_a_model_of_video_vectors_and_what_is_no_export_are_refused(tmp_path, capsys):
