@@ -123,7 +123,7 @@ def _stops(process: BaseProcess) -> bool:
     """Whether it pauses before it ends."""
     deadline = time.monotonic() + _HANG_S
     while process.is_alive() and time.monotonic() < deadline:
-        with contextlib.suppress(FileNotFoundError):  # it has just ended
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
             status = Path(f"/proc/{process.pid}/stat").read_text()
             if status.rpartition(")")[2].split()[0] == "T":
                 return True
