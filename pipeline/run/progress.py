@@ -161,6 +161,8 @@ def _shown(form: str, properties: dict[str, Any], name: str) -> str:
     baseline = properties.get("gap_baseline")
     if name == "gap" and isinstance(baseline, float):
         return f"GAP {value:.4f}, baseline {baseline:.4f}"
+    if name == "records" and (bad := properties.get("quarantined")):
+        return f"{form.format(value)}, {bad:,} left out"
     return form.format(value)
 
 

@@ -28,6 +28,8 @@ def artifact(key="out", uri="/nowhere", **properties):
     ("properties", "figure"),
     [
         ({"records": 12345}, "12,345 records"),
+        ({"records": 12345, "quarantined": 0}, "12,345 records"),
+        ({"records": 12345, "quarantined": 1}, "12,345 records, 1 left out"),
         ({"anomalies": 2}, "2 anomalies"),
         ({"gap": 0.5}, "GAP 0.5000"),
         ({"gap": 0.5, "gap_baseline": 0.25}, "GAP 0.5000, baseline 0.2500"),
