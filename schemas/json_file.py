@@ -29,9 +29,9 @@ class NewerFormatError(UserError):
 class DamagedFileError(UserError):
     """A file that is empty, cut off, or not what yt8m wrote; `problem` says what is wrong."""
 
-    def __init__(self, path: object, problem: str, advice: str) -> None:
+    def __init__(self, message: str, *, problem: str = "") -> None:
+        super().__init__(message)  # alone, so that the error passes between processes
         self.problem = problem
-        super().__init__(f"{path} is damaged ({problem}): {advice}")
 
 
 class JsonFile:
@@ -92,7 +92,9 @@ def reading(path: object, *, advice: str = "") -> Iterator[None]:
         if not advice:
             raise
         problem = f"it has no {error}" if isinstance(error, KeyError) else f"{error}"
-        raise DamagedFileError(path, problem.replace("\n", "; "), advice) from error
+        problem = problem.replace("\n", "; ")
+        message = f"{path} is damaged ({problem}): {advice}"
+        raise DamagedFileError(message, problem=problem) from error
 
 
 @functools.cache

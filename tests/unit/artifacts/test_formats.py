@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import pickle
 import pkgutil
 import re
 from collections.abc import Callable
@@ -193,6 +194,8 @@ def test_a_damaged_file_is_named_or_counts_as_none_and_is_no_bug(
     assert "\n" not in str(problem)
     if isinstance(problem, DamagedFileError):
         assert str(problem).startswith(f"{path} is damaged ({problem.problem}): ")
+        again = pickle.loads(pickle.dumps(problem))  # as from a Beam worker or a pool
+        assert (str(again), again.problem) == (str(problem), problem.problem)
 
 
 def _problem(read: Callable[[Path], Any], path: Path) -> UserError | None:
