@@ -14,17 +14,21 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import mmap
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import google_crc32c
 import numpy as np
+import tensorflow as tf
+from google.protobuf.message import DecodeError
 
 from yt8m.components.inputs.frame_record import Chosen, DecodedFrames
-from yt8m.components.records.decode import MalformedRecord, Value, decode_context
+from yt8m.components.records.decode import Value
 
 _WORD = np.dtype("<u4")
 # Of frames, bytes of the context, checksum of the rows, checksum of the three and the context.
@@ -117,6 +121,18 @@ def _checksums(rows: np.ndarray) -> np.ndarray:
     return np.fromiter(map(google_crc32c.value, frames), _WORD, len(frames))
 
 
+@functools.lru_cache
+def _checksum_of_whole(rows: int, row_bytes: int) -> int:
+    """The checksum of so many rows together, each of which ends with the one of its frame.
+
+    It is the same whatever the frames are: where a row ends as it should, a cyclic redundancy check
+    goes on from a state that only the row's length decides.
+    """
+    frame = bytes(row_bytes - _CHECKSUM_BYTES)
+    row = frame + google_crc32c.value(frame).to_bytes(_CHECKSUM_BYTES, "little")
+    return int(google_crc32c.value(row * rows))
+
+
 def _write(file: int, parts: list[memoryview | bytes], at: int) -> None:
     if os.pwritev(file, parts, at) < sum(map(len, parts)):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -159,14 +175,47 @@ class PackedShard:
         if google_crc32c.value(counts + context) != of_context:
             raise DamagedPack(f"{where}: the checksum of its context is wrong")
         rows = self._bytes[slot.start : middle].reshape(frames, self._layout.row_bytes)
-        return PackedFrames(rows, self._layout.sizes, _features(context, where), of_rows, where)
+        return PackedFrames(rows, self._layout.sizes, _Features(context, where), of_rows, where)
 
 
-def _features(context: bytes, where: str) -> dict[str, Value]:
-    try:
-        return decode_context(context)
-    except MalformedRecord as error:
-        raise DamagedPack(f"{where}: {error}") from error
+class _Features(Mapping[str, Value]):
+    """Those of a context, each taken when it is asked for.
+
+    `decode_context` took them, strictly, when they were packed, and the bytes are the same. So
+    protobuf's own parser finds the same in them, in a fifth of the time.
+    """
+
+    def __init__(self, context: bytes, where: str) -> None:
+        try:
+            self._by_name = tf.train.Features.FromString(context).feature
+        except DecodeError as error:
+            raise DamagedPack(f"{where}: its context is damaged") from error
+
+    def __getitem__(self, name: str) -> Value:
+        if name not in self._by_name:  # which protobuf would add
+            raise KeyError(name)
+        return _value(self._by_name[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+
+def _value(feature: Any) -> Value:
+    kind = feature.WhichOneof("kind")
+    if kind == "int64_list":
+        return _array(feature.int64_list.value, np.int64)
+    if kind == "float_list":
+        return _array(feature.float_list.value, np.float32)
+    if kind == "bytes_list":
+        return tuple(feature.bytes_list.value)
+    return np.empty(0, bool)
+
+
+def _array(values: Sequence[float], dtype: type[np.number[Any]]) -> np.ndarray:
+    return np.fromiter(values, dtype, len(values))  # numpy.array takes seven times as long
 
 
 class PackedFrames:
@@ -176,7 +225,7 @@ class PackedFrames:
         self,
         rows: np.ndarray,
         sizes: Mapping[str, int],
-        features: dict[str, Value],
+        features: Mapping[str, Value],
         checksum: int,
         where: str,
     ) -> None:
@@ -205,7 +254,6 @@ class PackedFrames:
 
     def _taken(self, chosen: np.ndarray) -> np.ndarray:
         rows = self._rows[chosen.reshape(-1)]
-        stored = np.ascontiguousarray(rows[:, -_CHECKSUM_BYTES:]).view(_WORD)[:, 0]
-        if (_checksums(rows) != stored).any():
+        if google_crc32c.value(rows.reshape(-1)) != _checksum_of_whole(*rows.shape):
             raise DamagedPack(f"{self._where}: the checksum of a frame is wrong")
-        return rows.reshape(*chosen.shape, -1)
+        return rows.reshape(*chosen.shape, self._rows.shape[1])

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from records import read_all, write_all
@@ -42,7 +43,7 @@ from yt8m.components.inputs.packed_frames import (
 )
 from yt8m.components.inputs.record_index import RecordIndex, index_of
 from yt8m.components.inputs.step_reader import columns_of
-from yt8m.components.records.decode import Record, context_of, decode_record
+from yt8m.components.records.decode import Record, context_of, decode_context, decode_record
 from yt8m.components.records.wire import (
     encode_sequence_example,
     frames_feature_list,
@@ -159,6 +160,83 @@ def test_any_record_fits_into_its_own_bytes(
             assert list(record.features["labels"]) == labels
             for name, found in record.frames(slice(None)).items():
                 np.testing.assert_array_equal(found, frames[name][n])
+
+
+_LISTS = st.one_of(
+    st.builds(
+        lambda v: tf.train.Feature(int64_list=tf.train.Int64List(value=v)),
+        st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3),
+    ),
+    st.builds(
+        lambda v: tf.train.Feature(float_list=tf.train.FloatList(value=v)),
+        st.lists(st.floats(width=32), max_size=3),
+    ),
+    st.builds(
+        lambda v: tf.train.Feature(bytes_list=tf.train.BytesList(value=v)),
+        st.lists(st.binary(max_size=9), max_size=3),
+    ),
+    st.just(tf.train.Feature()),
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(contexts=st.lists(st.dictionaries(st.sampled_from("abcdé"), _LISTS), max_size=2))
+def test_features_are_those_of_the_record(contexts: list[dict[str, tf.train.Feature]]) -> None:
+    """Of any kind, and where a record names one again."""
+    context = b"".join(tf.train.Features(feature=c).SerializeToString() for c in contexts)
+    wanted = decode_context(context)
+    layout = PackLayout(np.array([len(context)]), {"f": 1})
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "x"
+        create_pack(path, layout)
+        no_frames = Record({}, {"f": np.empty((0, 1), np.uint8)}, is_sequence=True)
+        write_record(path, layout, 0, DecodedFrames(no_frames, {"f": 1}), context)
+        packed = PackedShard(path, layout).record(0)
+    assert packed is not None
+    found = packed.features
+    assert found.get("z", "none") == "none"
+    assert found.keys() == wanted.keys()
+    for name, values in wanted.items():
+        assert type(found[name]) is type(values)
+        np.testing.assert_array_equal(found[name], values)
+        assert np.asarray(found[name]).dtype == np.asarray(values).dtype
+
+
+@settings(deadline=None, max_examples=30)
+@given(data=st.data(), frames=st.integers(1, 40), size=st.sampled_from([1, 7, 128, 1152]))
+def test_a_changed_bit_is_noticed_in_whatever_frames_are_taken(
+    data: st.DataObject, frames: int, size: int
+) -> None:
+    rng = np.random.default_rng(frames)
+    values = rng.integers(0, 256, (frames, size), np.uint8)
+    layout = PackLayout(np.array([frames * (size + 8)]), {"f": size})
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "x"
+        create_pack(path, layout)
+        video = DecodedFrames(Record({}, {"f": values}, is_sequence=True), {"f": size})
+        write_record(path, layout, 0, video, b"")
+        chosen = np.array(data.draw(st.lists(st.integers(0, frames - 1), max_size=40)), np.int64)
+
+        def taken() -> np.ndarray:
+            packed = PackedShard(path, layout).record(0)
+            assert packed is not None
+            return packed.frames(chosen)["f"]
+
+        np.testing.assert_array_equal(taken(), values[chosen])
+        whole = path.read_bytes()
+        row, at = data.draw(st.integers(0, frames - 1)), data.draw(st.integers(0, size + 3))
+        changed = bytearray(whole)
+        changed[row * (size + 4) + at] ^= 1 << data.draw(st.integers(0, 7))
+        path.write_bytes(changed)
+        if row in chosen:
+            with pytest.raises(DamagedPack, match="checksum of a frame"):
+                taken()
+        else:
+            np.testing.assert_array_equal(taken(), values[chosen])
+        if len(chosen):
+            path.write_bytes(bytes(frames * (size + 4)) + whole[frames * (size + 4) :])
+            with pytest.raises(DamagedPack, match="checksum of a frame"):
+                taken()
 
 
 @pytest.mark.parametrize("kind", ["plain", "gzip", "block by block"])
