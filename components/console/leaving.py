@@ -29,7 +29,7 @@ class Exit:
             return
         try:
             for stream in (sys.stdout, sys.stderr):
-                if stream is not None:
+                if stream is not None and not stream.closed:
                     stream.flush()
         except OSError:  # Python has words for that, and an exit code
             return

@@ -31,6 +31,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any
 
+from yt8m.components.console.leaving import Exit
+
 # What the commands that run, train and judge import sooner or later.
 _PRELOADED = (
     "tensorflow",
@@ -249,5 +251,11 @@ def _become(request: dict[str, Any], out: int, err: int) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background
-    begin = _serve(socket.socket(fileno=int(sys.argv[1])))
-    begin()
+    leave = Exit()
+    try:
+        _serve(socket.socket(fileno=int(sys.argv[1])))()
+    except SystemExit as end:
+        if not (end.code is None or isinstance(end.code, int)):
+            raise
+        leave(end.code or 0)
+    leave(0)  # a child would copy all that the server has loaded, to take it apart

@@ -7,7 +7,7 @@ PROGRAM = """
 import atexit, sys
 from yt8m.components.console.leaving import Exit
 leave = Exit()
-atexit.register(print, "registered")
+atexit.register(lambda: sys.stdout.closed or print("registered"))
 class Loaded:
     def __del__(self):
         print("taken apart", flush=True)
@@ -41,3 +41,9 @@ def test_a_result_that_cannot_be_written_is_a_failure():
         done = end_of("leave(0)", stdout=full, stderr=subprocess.PIPE)
     assert done.returncode != 0
     assert "No space left" in done.stderr
+
+
+def test_a_stream_that_is_closed_already_is_none():
+    done = end_of("sys.stdout.close(); leave(4)", capture_output=True)
+    assert done.returncode == 4
+    assert done.stderr == ""
