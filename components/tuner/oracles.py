@@ -19,11 +19,13 @@ from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.tuner.config import BayesianConfig, HyperbandConfig, TunerConfig
 from yt8m.components.tuner.gaussian_process import GaussianProcess
 from yt8m.components.tuner.space import create_hyperparameters
-from yt8m.schemas.json_file import reading
+from yt8m.schemas.json_file import DamagedFileError
 
 _STATE = "oracle.json"  # KerasTuner's name
 _ANYWHERE, _NEAR = 1000, 250  # candidates in the whole space, and around the best trial
 _NEAR_DEVIATION = 0.1
+# KerasTuner takes its files for whole, and for its own.
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RuntimeError)
 
 
 class _Durable(keras_tuner.Oracle):
@@ -40,9 +42,10 @@ class _Durable(keras_tuner.Oracle):
         """Go on where an earlier process was killed: what it had under way is tried again."""
         if not storage.exists(self._get_oracle_fname()):
             return
-        directory = self._project_dir
-        with reading(directory, advice="remove it, and the search begins anew"):
+        try:
             self.reload()
+        except _UNREADABLE as error:
+            raise DamagedFileError(_unreadable(self._project_dir, error)) from error
         # A trial is written before the state that knows of it.
         for trial_id, trial in list(self.trials.items()):
             if trial.status == TrialStatus.RUNNING and trial_id not in self._retry_queue:
@@ -122,6 +125,16 @@ class BayesianOracle(_Durable, keras_tuner.Oracle):
             else:
                 places += [math.sqrt(0.5) * (name == value) for name in one.values]
         return np.array(places)
+
+
+def _unreadable(directory: str, error: Exception) -> str:
+    cause = error.__cause__ or error  # KerasTuner's RuntimeError says only where it was
+    problem = f"{type(cause).__name__}: {cause}".replace("\n", "; ")
+    return (
+        f"{directory}: KerasTuner {keras_tuner.__version__} cannot read the search's state "
+        f"({problem}); it is damaged, or another version of KerasTuner wrote it: remove this "
+        "directory, and the search begins anew"
+    )
 
 
 def create_oracle(config: TunerConfig, trainer: TrainerConfig) -> Any:

@@ -1,5 +1,6 @@
 """KerasTuner's loop with a function in place of trainings: which values each search tries."""
 
+import json
 import math
 
 import pytest
@@ -108,11 +109,45 @@ def test_a_score_that_is_not_finite_is_left_out(tmp_path):
     assert len(tried(made, score=lambda values: next(scores))) == 12
 
 
-@pytest.mark.parametrize("name", ["oracle.json", "trial_0/trial.json"])
-def test_a_search_whose_state_is_damaged_is_named_with_what_to_do(tmp_path, name):
+def without(*keys):
+    """The JSON text without what is at `keys`."""
+
+    def changed(text):
+        state = json.loads(text)
+        place = state
+        for key in keys[:-1]:
+            place = place[key]
+        del place[keys[-1]]
+        return json.dumps(state)
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("oracle.json", lambda text: text[:20]),
+        ("oracle.json", lambda text: "[]"),
+        ("oracle.json", without("start_order")),
+        ("oracle.json", without("display")),
+        ("oracle.json", lambda text: text.replace('"space"', '"ranges"')),
+        ("oracle.json", lambda text: text.replace('"Float"', '"RealInterval"')),
+        ("trial_*/trial.json", lambda text: text[:20]),
+        ("trial_*/trial.json", lambda text: "null"),
+        ("trial_*/trial.json", without("best_step")),
+        ("trial_*/trial.json", without("hyperparameters", "values")),
+        ("trial_*/trial.json", None),
+    ],
+)
+def test_a_search_whose_state_cannot_be_read_is_named_with_what_to_do(tmp_path, name, change):
     made = oracle(tmp_path)
     made.create_trial("tuner0")
-    (file,) = (tmp_path / "search").glob(name.replace("_0", "_*"))
-    file.write_text(file.read_text()[:20])
-    with pytest.raises(DamagedFileError, match=r"search is damaged .*remove it, and the search"):
+    (file,) = (tmp_path / "search").glob(name)
+    if change is None:
+        file.unlink()
+    else:
+        file.write_text(change(file.read_text()))
+    says = r"search: KerasTuner \d.* cannot read .*\); it is damaged, .*remove this directory, and"
+    with pytest.raises(DamagedFileError, match=says) as error:
         oracle(tmp_path)
+    assert "\n" not in str(error.value)
