@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,6 @@ def tuner_fn(fn_args: Any) -> TunerFnResult:  # Any: TFX's FnArgs is an attrs cl
     job = job_of(fn_args)
     _check_validation(job)
     directory = _directory(config, job)
-    if job.trainer.start_new_model:
-        shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True, exist_ok=True)
     return TunerFnResult(tuner=TrialSearch(config, job, directory=str(directory)), fit_kwargs={})
 

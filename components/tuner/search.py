@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import socket
 import time
 import uuid
 from dataclasses import dataclass, replace
@@ -41,7 +42,7 @@ from yt8m.components.tuner.trial import (
 from yt8m.schemas.errors import EXIT_ABANDONED, Terminated, UserError, Yt8mError
 
 _PROJECT = "search"  # the oracle's directory, as KerasTuner calls it
-_LOCK = "trial.lock"
+_SEARCH_LOCK, _LOCK = "search.lock", "trial.lock"
 _POLL_S = 0.2
 _HEARTBEAT_S = 2.0
 _ABANDONED_S = 20.0  # a trial whose search was killed saves its state and ends
@@ -66,7 +67,7 @@ class TrialSearch(keras_tuner.engine.base_tuner.BaseTuner):
     """
 
     def __init__(self, config: TunerConfig, job: TrainingJob, *, directory: str) -> None:
-        """`directory`: of this very search; one that lies there is continued."""
+        """`directory`: of this very search, which continues one that is there."""
         self._config = config
         trainer = trial_config(config, job.trainer)
         super().__init__(create_oracle(config, trainer), directory=directory, project_name=_PROJECT)
@@ -77,11 +78,26 @@ class TrialSearch(keras_tuner.engine.base_tuner.BaseTuner):
             heartbeat=str(Path(directory) / f"{heartbeat.FILE_NAME}-{uuid.uuid4().hex[:12]}"),
             abandoned_after_s=_ABANDONED_S,
         )
+        self._begins_anew = job.trainer.start_new_model
         self._signal: int | None = None
-        self.oracle.continue_search()
 
     def search(self) -> None:
         """Try values until the oracle has seen enough; Yt8mError where no trial came to its end."""
+        lock = Path(self.directory) / _SEARCH_LOCK  # before its state is read, or removed
+        holder = f"process {os.getpid()} on {socket.gethostname()}"
+        try:
+            with file_lock(lock, holder=holder):
+                self._search()
+        except LockedError as error:
+            raise Yt8mError(
+                f"{self.directory} is in use: {error.holder or 'another process'} runs this very "
+                "search; wait for it, or stop it"
+            ) from None
+
+    def _search(self) -> None:
+        if self._begins_anew:
+            storage.remove_tree(str(self.project_dir))
+        self.oracle.continue_search()
         running: dict[str, _Running] = {}
         try:
             with (

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -125,6 +126,25 @@ def test_a_search_that_is_killed_goes_on_where_it_was(tmp_path, data, number):
         assert (
             "step 0 of 400" not in (directory_of(killed) / f"trial_{name}/chief-0.log").read_text()
         )
+
+
+def test_two_searches_in_one_directory_are_kept_apart(tmp_path, data):
+    tuner = {"search": {"name": "random_search", "max_trials": 1}}
+    trainer = {"max_steps": 10**6, "checkpoint": {"every_steps": 20}, "start_new_model": True}
+    first_log, second_log = tmp_path / "first", tmp_path / "second"
+    first = start(tmp_path, data, tuner, first_log, **trainer)
+    try:
+        wait_for(lambda: saved_steps(tmp_path), first, first_log)
+        second = start(tmp_path, data, tuner, second_log, **trainer)
+        assert second.wait(timeout=120) != 0
+        *_, said = second_log.read_text().splitlines()
+        assert re.search(rf"is in use: process {first.pid} on .*; wait for it, or stop it$", said)
+        assert first.poll() is None
+        assert saved_steps(tmp_path)
+    finally:
+        first.terminate()
+        first.wait(timeout=120)
+    assert {trial["status"] for trial in trials_of(tmp_path).values()} == {"RUNNING"}  # intact
 
 
 @pytest.mark.slow
