@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Sequence
+from typing import Any
 
 EXIT_DONE = 0
 EXIT_FAILED = 1
@@ -19,6 +21,10 @@ class Yt8mError(Exception):
     """A failure that is explained by its message alone; the command line shows no traceback."""
 
     exit_code = EXIT_FAILED
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python's calls __init__ with the message alone, which may want more than that.
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class UserError(Yt8mError):

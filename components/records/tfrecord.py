@@ -22,9 +22,12 @@ _MASK_DELTA = 0xA282EAD8
 class BrokenRecord(ValueError):  # noqa: N818  (names a thing found, which callers collect)
     """The file breaks off or its checksum is wrong at `offset`, in the record number `index`."""
 
-    def __init__(self, reason: str, *, index: int, offset: int) -> None:
-        super().__init__(f"record {index} at byte {offset}: {reason}")
+    def __init__(self, reason: str, index: int, offset: int) -> None:
+        super().__init__(reason, index, offset)  # all of them, so that it passes between processes
         self.reason, self.index, self.offset = reason, index, offset
+
+    def __str__(self) -> str:
+        return f"record {self.index} at byte {self.offset}: {self.reason}"
 
 
 def masked_crc32c(data: bytes | np.ndarray) -> int:
