@@ -79,7 +79,7 @@ def exists(uri: str) -> bool:
     """Whether a file or a directory is there; a broken link is not."""
     try:
         stat(uri)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # nothing is below a file
         return False
     return True
 
@@ -88,7 +88,7 @@ def is_dir(uri: str) -> bool:
     """Whether a directory is there."""
     try:
         return stat(uri).is_dir
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 

@@ -24,6 +24,7 @@ _NO_FILES = {
     stat.S_ISCHR: "a device",
     stat.S_ISBLK: "a device",
 }
+_WRONG_NAMES = {errno.ELOOP: "a loop of links", errno.ENAMETOOLONG: "its name is too long"}
 
 
 class LocalBackend:
@@ -55,7 +56,7 @@ class LocalBackend:
         return shutil.disk_usage(directory).free if Path(directory).is_dir() else None
 
     def open(self, path: str) -> BinaryIO:
-        _check_kind(path, Path(path).stat())  # opening a named pipe would wait for a writer
+        _check_kind(path, _status(path))  # opening a named pipe would wait for a writer
         return Path(path).open("rb")
 
     def write(self, path: str) -> AbstractContextManager[BinaryIO]:
@@ -65,7 +66,7 @@ class LocalBackend:
         return Path(path).open("ab")
 
     def stat(self, path: str) -> Stat:
-        return _stat_of(Path(path).stat())
+        return _stat_of(_status(path))
 
     def touch(self, path: str) -> None:
         Path(path).touch()
@@ -89,7 +90,7 @@ class LocalBackend:
         return sorted(glob.glob(pattern))
 
     def find(self, pattern: str) -> dict[str, Stat]:
-        by_path = {path: _status(path) for path in self.glob(pattern)}
+        by_path = {path: _status_of_found(path) for path in self.glob(pattern)}
         for path, status in by_path.items():
             _check_kind(path, status)
         return {path: _stat_of(status) for path, status in by_path.items()}
@@ -134,14 +135,26 @@ def _stat_of(status: os.stat_result) -> Stat:
 
 
 def _status(path: str) -> os.stat_result:
-    """Of what a pattern found; what cannot be used is named before anything is read."""
+    """UserError where the name itself is wrong: to try again, as of a storage, helps nobody."""
     try:
         return Path(path).stat()
+    except OSError as error:
+        if error.errno not in _WRONG_NAMES:
+            raise
+        what = _WRONG_NAMES[error.errno]
+        raise UserError(f"{path}: {what}; repair it, or make the pattern narrower") from error
+
+
+def _status_of_found(path: str) -> os.stat_result:
+    """Of what a pattern found; what cannot be used is named before anything is read."""
+    try:
+        return _status(path)
     except FileNotFoundError as error:
         raise UserError(f"{path}: a broken link; its target is missing") from error
     except OSError as error:
-        what = "a loop of links" if error.errno == errno.ELOOP else f"{error.strerror}"
-        raise UserError(f"{path}: {what}; repair it, or make the pattern narrower") from error
+        raise UserError(
+            f"{path}: {error.strerror}; repair it, or make the pattern narrower"
+        ) from error
 
 
 def other_than_file(path: Path) -> str:

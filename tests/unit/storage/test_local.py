@@ -217,6 +217,27 @@ def test_a_link_to_a_directory_above_is_named_and_not_followed(tmp_path: Path) -
         list(storage.walk_files(str(tmp_path)))
 
 
+def test_a_name_that_cannot_be_followed_is_no_failure_of_the_storage(tmp_path: Path) -> None:
+    loop, long = tmp_path / "loop", tmp_path / ("a" * 300)
+    loop.symlink_to(loop)
+    for uri, problem in (
+        (loop, "a loop of links"),
+        (loop / "x", "a loop of links"),
+        (long, "its name is too long"),
+    ):
+        for use in (storage.open_file, storage.stat, storage.exists, storage.is_dir):
+            with pytest.raises(UserError, match=f"{uri}: {problem}; repair it"):
+                use(str(uri))
+    with pytest.raises(UserError, match="loop: a loop of links; repair it"):
+        storage.find(str(tmp_path / "l*"))
+
+
+def test_nothing_is_below_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    assert not storage.exists(str(tmp_path / "file/below"))
+    assert not storage.is_dir(str(tmp_path / "file/below"))
+
+
 @pytest.mark.timeout(20)
 def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")

@@ -118,6 +118,9 @@ def _not_there(path: Path) -> str:
     if problem := _is_below_a_file(above, path):
         return problem
     name = path.relative_to(above).parts[0]
+    if (above / name).is_symlink():
+        where = "is" if above / name == path else f"{above / name} is"
+        return f"{where} a link that leads nowhere; repair it"
     close = difflib.get_close_matches(name, [p.name for p in above.iterdir()], n=1)
     hint = f"; did you mean {above / close[0] / path.relative_to(above / name)}?" if close else ""
     return f"no such file or directory{hint}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from yt8m.cli.arguments.paths import behind_link
+from yt8m.cli.arguments.paths import behind_link, missing, missing_records
 from yt8m.cli.main import parse, run
 
 ROW = {"video_id": "a", "class_ids": [1], "scores": [0.5]}
@@ -40,3 +40,14 @@ def test_every_output_file_follows_links(tmp_path):
         ("kubeflow compile", "out", ["smoke", "--root=s3://b/r", "--out"]),
     ):
         assert getattr(parse(words, [*rest, link]), option) == file
+
+
+def test_a_link_that_leads_nowhere_is_named_and_not_proposed(tmp_path):
+    loop, broken = tmp_path / "loop", tmp_path / "broken"
+    loop.symlink_to(loop)
+    broken.symlink_to(tmp_path / "gone")
+    for link in (loop, broken):
+        assert missing(str(link)) == "is a link that leads nowhere; repair it"
+        said = f"{link} is a link that leads nowhere; repair it"
+        assert missing(str(link / "below")) == said
+        assert missing_records(str(link / "a/*.tfrecord")) == said
