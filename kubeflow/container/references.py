@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from yt8m.components import storage
 from yt8m.kubeflow.container.launcher import Place, Places
 from yt8m.kubeflow.container.task_cache import digest_tree
 from yt8m.schemas.errors import UserError
@@ -79,7 +80,7 @@ def _store(source: Path, target: Path) -> None:
         return
     partial = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}")
     try:
-        shutil.copytree(source, partial)
+        storage.copy_tree(str(source), str(partial))  # onto the disk: its name says its content
         partial.rename(target)
     except OSError:
         if not target.is_dir():  # else another run was faster

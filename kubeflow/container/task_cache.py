@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from yt8m.components import storage
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.state.content_digest import content_digest
@@ -96,7 +97,7 @@ class CachedResult:
             for name, path in self._outputs():
                 _copy(path, partial / name)
             result = {"report": report, "uris": self._uris}
-            (partial / _RESULT).write_text(to_text(result), encoding="utf-8")
+            storage.write_text(str(partial / _RESULT), to_text(result))
             shutil.rmtree(self._directory, ignore_errors=True)
             partial.rename(self._directory)
             self._forget_oldest()
@@ -217,8 +218,9 @@ def _replaced(value: Any, moved: Mapping[str, str]) -> Any:
 
 
 def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """Copy a file or a directory, onto the disk: a node may lose power once it counts as there."""
     if source.is_dir():
-        shutil.copytree(source, target, dirs_exist_ok=True)
+        target.mkdir(parents=True, exist_ok=True)  # also for an artifact without files
+        storage.copy_tree(str(source), str(target))
     else:
-        shutil.copy(source, target)
+        storage.copy(str(source), str(target))

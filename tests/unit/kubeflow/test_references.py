@@ -51,6 +51,13 @@ def _hand_over(tmp_path):
     return artifact["uri"], places
 
 
+def test_what_is_left_on_the_volume_is_on_its_disk(output, tmp_path, synced):
+    _leave(tmp_path)
+    kept = [path for path in (tmp_path / "work").rglob("*") if path.is_file()]
+    assert len(kept) == 2
+    assert {path.stat().st_ino for path in kept} <= synced
+
+
 def test_the_launcher_is_given_an_address_and_the_next_task_reads_the_volume(output, tmp_path):
     _leave(tmp_path)
     assert [p.name for p in output.iterdir()] == ["reference.json"]

@@ -133,6 +133,24 @@ def test_a_half_kept_or_damaged_result_is_made_again(task, tmp_path):
     assert not task("three")[1].restore()
 
 
+def test_what_is_kept_is_on_the_disk_before_it_counts_as_kept(task, tmp_path, synced):
+    _run(*task("one"))
+    kept = [path for path in (tmp_path / "work").rglob("*") if path.is_file()]
+    assert {path.name for path in kept} == {"weights", "result.json"}
+    assert {path.stat().st_ino for path in kept} <= synced
+
+
+def test_an_output_without_files_is_kept_as_well(task):
+    pod, remembered = task("one")
+    _run(pod, remembered)
+    shutil.rmtree(pod / "model")
+    (pod / "model").mkdir()
+    remembered.keep()
+    other, again = task("two")
+    assert again.restore()
+    assert not list((other / "model").iterdir())
+
+
 def test_the_last_five_results_of_a_component_are_kept(task, tmp_path):
     for number in range(7):
         _run(*task(f"run{number}", data=str(number)))
