@@ -41,6 +41,7 @@ class Trial:
     record: RunRecord | None = None
     problem: str = ""
     is_user_error: bool = False
+    is_reported: bool = False  # by the process of the run
 
 
 def sweep(
@@ -51,18 +52,24 @@ def sweep(
     """Run what has not run; one combination that fails does not end the others."""
     for number, (point, config) in enumerate(configs, start=1):
         where = f"{number} of {len(configs)}: {_text(point)}"
+        is_started = False
         try:
             record = _known(config)
             if record is not None:
                 say(f"{where}: run {record.run_id} is there")
             else:
                 say(where)
+                is_started = True
                 record = start(config)
         except Terminated:  # somebody ends the sweep, not this combination
             raise
         except Yt8mError as error:
-            is_users = isinstance(error, UserError)
-            yield Trial(point=point, problem=str(error), is_user_error=is_users)
+            yield Trial(
+                point=point,
+                problem=str(error),
+                is_user_error=isinstance(error, UserError),
+                is_reported=is_started,
+            )
         else:
             yield Trial(point=point, record=record)
 

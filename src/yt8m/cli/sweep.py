@@ -34,7 +34,7 @@ def run(args: SweepArguments, console: Console) -> int:
     with handling_signals(_end):
         _check_free(layout, args.wait)
         for trial in sweep(configs, start, console.info):
-            if trial.problem:
+            if trial.problem and not trial.is_reported:
                 console.warn(trial.problem)
             metrics = results_of_run(layout, trial.record).metrics if trial.record else {}
             results.append((trial, metrics))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 from contextlib import ExitStack
 from pathlib import Path
@@ -70,6 +71,31 @@ def test_the_best_trial_is_first_and_one_that_failed_decides_the_exit_code(
     assert [row["run_id"] for row in told if not row["problem"]] == list(map(str, done))
     failed = [row["settings"]["trainer.seed"] for row in told if row["problem"] == "it broke"]
     assert failed == sorted(map(str, broken))
+
+
+@pytest.mark.parametrize("in_run", [True, False])
+def test_a_problem_is_shown_once_whether_the_run_or_the_sweep_met_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    in_run: bool,
+) -> None:
+    def start(config: PipelineConfig, *, quiet: bool, wait: float) -> Any:
+        sys.stderr.write("error: it broke\n")  # as the process of a run does
+        raise Yt8mError("it broke")
+
+    def inputs(*_: Any) -> ExternalInputs:
+        if not in_run:
+            raise UserError("it broke")
+        return ExternalInputs()
+
+    monkeypatch.setattr(command, "run_pipeline", start)
+    monkeypatch.setattr(trials, "resolve_external_inputs", inputs)
+    words = ["sweep", "smoke", "--root", str(tmp_path), "--set", "trainer.seed=1,2"]
+    assert yt8m(words) != EXIT_DONE
+    said = capsys.readouterr()
+    assert said.err.count("it broke") == 2  # one of each combination
+    assert "it broke" in said.out  # in the table
 
 
 def test_an_option_that_sets_what_is_swept_over_is_refused(
