@@ -77,13 +77,17 @@ def check_members(models: Sequence[LoadedModel]) -> int:
 
 def export_ensemble(
     models: Sequence[LoadedModel],
+    names: Sequence[str],
     weights: Sequence[float],
     directory: str,
     *,
     level: Level,
     vocabulary: Vocabulary | None = None,
 ) -> ExportInfo:
-    """Write the ensemble to `directory`, complete or not at all; what is there is replaced."""
+    """Write the ensemble to `directory`, complete or not at all; what is there is replaced.
+
+    `names` are recorded: the directory of a member may be a copy that goes with this process.
+    """
     classes = check_members(models)
     if vocabulary is not None and len(vocabulary) != classes:
         raise UserError(
@@ -102,8 +106,8 @@ def export_ensemble(
         has_transform_graph=any(m.level is not None and m.info.has_transform_graph for m in models),
         config={
             "ensemble": [
-                {"model": model.directory, "weight": weight}
-                for model, weight in zip(models, weights, strict=True)
+                {"model": name, "weight": weight}
+                for name, weight in zip(names, weights, strict=True)
             ]
         },
     )

@@ -10,6 +10,7 @@ from yt8m.components.extras.ensembles.save import check_members, export_ensemble
 from yt8m.components.extras.ensembles.weights import fit_weights
 from yt8m.components.records.find import find_level, find_shards
 from yt8m.components.records.vocabulary import load_vocabulary
+from yt8m.components.registry.archive import is_archive
 from yt8m.components.registry.find_model import find_model
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
@@ -23,14 +24,17 @@ def run(args: EnsembleArguments, console: Console) -> None:
     shards = find_shards(args.data) if args.data else []
     level = _level(models, find_level(shards) if shards else None)
     weights = given if given is not None else _fitted(models, shards, level, console)
+    # A registry is recorded as the version that it served, an archive under its own name.
+    pairs = zip(args.models, models, strict=True)
+    members = [path if is_archive(path) else model.directory for path, model in pairs]
     export_ensemble(
         models,
+        members,
         weights,
         args.out,
         level=level,
         vocabulary=load_vocabulary(args.vocabulary) if args.vocabulary else None,
     )
-    members = [model.directory for model in models]
     rows = [[f"{w:.4f}", name] for w, name in zip(weights, members, strict=True)]
     console.result(
         {"out": args.out, "level": level.value, "models": members, "weights": weights},

@@ -17,6 +17,7 @@ from yt8m.components.export.load import load_export, load_model
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.extras.ensembles.save import export_ensemble
 from yt8m.components.models.heads import create_heads
+from yt8m.components.registry.archive import pack_model
 from yt8m.schemas.features import Level
 
 
@@ -80,6 +81,16 @@ def test_its_scores_are_the_weighted_mean_by_every_signature(members, tmp_path, 
     assert whole.info.config["ensemble"][0]["model"] == str(members[0])
 
 
+def test_a_member_in_an_archive_is_recorded_by_the_name_that_was_given(members, tmp_path, capsys):
+    archive, out = tmp_path / "member.tgz", tmp_path / "ensemble"
+    pack_model(str(members[1]), str(archive))
+    assert ensemble([members[0], archive], out, "--json") == 0
+    names = [str(members[0]), str(archive)]
+    assert json.loads(capsys.readouterr().out)["models"] == names
+    recorded = load_export(str(out)).info.config["ensemble"]
+    assert [member["model"] for member in recorded] == names
+
+
 def test_members_in_half_precision_are_averaged_in_the_precision_of_the_others(tmp_path):
     rng, models = np.random.default_rng(0), []
     for precision in (tf.float32, tf.float16, tf.bfloat16):
@@ -105,7 +116,8 @@ def test_one_member_with_a_transform_graph_is_enough_for_the_ensemble_to_have_on
     models = [load_model(str(member)) for member in members]
     for has_graph in (False, True):
         models[0].info = dataclasses.replace(models[0].info, has_transform_graph=has_graph)
-        info = export_ensemble(models, [1, 1], str(tmp_path / "out"), level=Level.VIDEO)
+        out = str(tmp_path / "out")
+        info = export_ensemble(models, ["a", "b"], [1, 1], out, level=Level.VIDEO)
         assert info.has_transform_graph is has_graph
 
 
