@@ -29,6 +29,7 @@ from yt8m.components.validation.config import ValidationConfig
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.limits import (
+    Limit,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
@@ -48,7 +49,12 @@ from yt8m.schemas.roles import (
     SecretArguments,
     fields_with,
 )
+from yt8m.schemas.url import url_problem
 
+_URL_WITHOUT_LOGIN = Limit(
+    "http://... or https://..., without a login",
+    lambda url: not url or ("@" not in url and not url_problem(url)),
+)
 EngineName = Literal["beam", "local"]  # TFX's runner: BeamDagRunner or LocalDagRunner
 BeamOption = Annotated[
     str,
@@ -103,9 +109,7 @@ class OpenLineageConfig(ConfigNode):
     """OpenLineage events of each run and step; with neither `url` nor `file`, none."""
 
     # URL that events are posted to, e.g. http://marquez:5000/api/v1/lineage; empty: none.
-    url: Annotated[
-        str, matches(r"|https?://[^@\s]+", "http://... or https://..., without a login")
-    ] = ""
+    url: Annotated[str, _URL_WITHOUT_LOGIN] = ""
     # File that each event is appended to as a line; empty: none.
     file: Annotated[str, OutputPath()] = ""
     namespace: Annotated[str, not_empty("a name")] = "yt8m"  # OpenLineage namespace of the jobs

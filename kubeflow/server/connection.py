@@ -14,6 +14,7 @@ from pathlib import Path
 
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
+from yt8m.schemas.url import url_problem
 
 SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubeflow/pipelines/token"
 _PREFIX = "YT8M_KUBEFLOW_"
@@ -98,8 +99,9 @@ def load_connection(
             "no Kubeflow Pipelines server named: give --host http://localhost:8080, "
             f"or set {_PREFIX}HOST, or write `host:` into {_DEFAULT_FILE}"
         )
-    if not connection.host.startswith(("http://", "https://")):
-        raise UserError(f"--host {connection.host}: write it with http:// or https://")
+    for option, url in (("--host", connection.host), ("--ui-host", connection.ui_host)):
+        if url and (problem := url_problem(url)):
+            raise UserError(f"{option} {url}: {problem}")
     if connection.ca_file and not Path(connection.ca_file).is_file():
         raise UserError(f"--ca-file {connection.ca_file}: there is no such file")
     owner = connection.owner or _login(environ)

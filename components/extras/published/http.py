@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from yt8m.components.storage.errors import StorageError
+from yt8m.schemas.errors import UserError
+from yt8m.schemas.url import url_problem
 
 _TIMEOUT_S = 60.0
 _WAIT_AND_TRY_AGAIN = (408, 425, 429, 500, 502, 503, 504)
@@ -52,6 +54,8 @@ class Body:
 @contextmanager
 def open_url(url: str, *, begin: int = 0, method: str = "GET") -> Iterator[Body]:
     """The answer to a request for `url`; StorageError where trying again would not help."""
+    if problem := url_problem(url):
+        raise UserError(f"{url}: {problem}")
     headers = {"Range": f"bytes={begin}-"} if begin else {}
     request = urllib.request.Request(url, headers=headers, method=method)
     try:

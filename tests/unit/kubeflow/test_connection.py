@@ -74,8 +74,17 @@ def test_no_host_and_a_host_without_scheme_say_what_to_do(tmp_path, monkeypatch)
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(UserError, match="--host http://localhost:8080"):
         load_connection({}, {}, "")
-    with pytest.raises(UserError, match="http:// or https://"):
+    with pytest.raises(UserError, match=r"kubeflow\.example\.org: no URL .* http://localhost:8080"):
         load_connection({"host": "kubeflow.example.org"}, {}, "")
+
+
+@pytest.mark.parametrize("where", ["flag", "environment"])
+def test_the_address_for_links_is_checked_as_well(where):
+    url = "localhost:8080"
+    flags = {**HOST, "ui_host": url} if where == "flag" else HOST
+    environ = {} if where == "flag" else {"YT8M_KUBEFLOW_UI_HOST": url}
+    with pytest.raises(UserError, match=r"--ui-host localhost:8080: no URL .*write it like"):
+        load_connection(flags, environ)
 
 
 def test_a_file_that_was_named_must_exist():
