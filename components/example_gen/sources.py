@@ -97,6 +97,7 @@ class Sources:
     shards: tuple[SourceShard, ...]
     spans: tuple[int, ...] = ()
     available: tuple[int, ...] = ()  # every complete span that is there
+    dated: bool = False  # whether every span is a date, so that people are shown dates
 
     def split(self, name: str) -> tuple[SourceShard, ...]:
         return tuple(shard for shard in self.shards if shard.split == name)
@@ -119,7 +120,7 @@ def resolve_sources(config: DataConfig, *, data_root: str = "", span: str = "") 
     found_shards = {name: _find(root, name, texts) for name, texts in patterns.items()}
     _check_found(config, root, patterns, found_shards)
     wanted = span or config.span
-    dated = _are_dated(patterns)
+    dated = has_dates(config)
     available = _complete_spans(config, patterns, found_shards, wanted, dated=dated)
     chosen = choose_spans(available, wanted, dated=dated) if available else ()
     shards = [
@@ -133,7 +134,9 @@ def resolve_sources(config: DataConfig, *, data_root: str = "", span: str = "") 
         shards = _divide(shards, config.divide.buckets, root)
     _check_local(config, shards)
     _check_overlap(shards)
-    return Sources(shards=tuple(shards), spans=chosen, available=tuple(sorted(available)))
+    return Sources(
+        shards=tuple(shards), spans=chosen, available=tuple(sorted(available)), dated=dated
+    )
 
 
 def stable_bucket(key: str, buckets: dict[str, int]) -> str:
@@ -152,10 +155,11 @@ def _patterns(config: DataConfig) -> dict[str, tuple[str, ...]]:
     return {name: texts for name, texts in config.splits.items() if texts}
 
 
-def _are_dated(patterns: dict[str, tuple[str, ...]]) -> bool:
+def has_dates(config: DataConfig) -> bool:
     """Whether every span is a date, so that messages speak of dates."""
-    parsed = [parse_pattern(text) for texts in patterns.values() for text in texts]
-    return all(pattern.has_date for pattern in parsed if pattern.has_span)
+    parsed = [parse_pattern(text) for texts in _patterns(config).values() for text in texts]
+    dated = [pattern.has_date for pattern in parsed if pattern.has_span]
+    return bool(dated) and all(dated)
 
 
 def _absolute(root: str, patterns: dict[str, tuple[str, ...]]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from yt8m.components import storage
@@ -107,6 +107,12 @@ def choose_spans(available: Iterable[int], wanted: str, *, dated: bool = False) 
 def span_name(span: int, *, dated: bool) -> str:
     """The span for a message: the number, and the date that a pattern of dates made it of."""
     return f"{_EPOCH + datetime.timedelta(days=span)} ({span})" if dated else str(span)
+
+
+def spans_text(spans: Sequence[int], *, dated: bool) -> str:
+    """`span 7`, `spans 6, 7`, each as `span_name` has it."""
+    names = ", ".join(span_name(span, dated=dated) for span in spans)
+    return f"span {names}" if len(spans) == 1 else f"spans {names}"
 
 
 def date_span(date: datetime.date) -> int:

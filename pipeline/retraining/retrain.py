@@ -14,6 +14,7 @@ from typing import Any
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.sources import Sources, resolve_sources
+from yt8m.components.example_gen.spans import spans_text
 from yt8m.components.registry.versions import newest
 from yt8m.components.storage.retry import Backoff
 from yt8m.pipeline.config import PipelineConfig, RetrainConfig
@@ -83,7 +84,8 @@ def find_new_data(config: PipelineConfig) -> NewData:
         )
     known = _newest_known_span(config)
     if sources.spans and known is not None and not processed and max(sources.spans) <= known:
-        return NewData(False, f"nothing new: the registry's newest model has seen span {known}")
+        seen = spans_text([known], dated=sources.dated)
+        return NewData(False, f"nothing new: the registry's newest model has seen {seen}")
     return NewData(True, f"retraining on {_named(sources)}")
 
 
@@ -121,8 +123,7 @@ def _newest_known_span(config: PipelineConfig) -> int | None:
 def _named(sources: Sources) -> str:
     if not sources.spans:
         return f"{len(sources.shards)} shards (digest {sources.digest})"
-    spans = ", ".join(map(str, sources.spans))
-    return f"span {spans}" if len(sources.spans) == 1 else f"spans {spans}"
+    return spans_text(sources.spans, dated=sources.dated)
 
 
 def stale_data(config: PipelineConfig, layout: Layout, *, now: float) -> str:

@@ -21,6 +21,7 @@ from yt8m.components.evaluator.shard_selection import choose_shards
 from yt8m.components.example_gen.config import Ingest
 from yt8m.components.example_gen.materialize import materialize_shards
 from yt8m.components.example_gen.sources import UNDIVIDED, resolve_sources
+from yt8m.components.example_gen.spans import spans_text
 from yt8m.components.example_gen.verify import open_cache, verify_shards
 from yt8m.components.records.find import find_shards
 from yt8m.components.records.tfrecord import write_records
@@ -134,14 +135,16 @@ def _newest_labelled(config: PipelineConfig) -> Iterator[tuple[list[Shard], str]
     """The newest shards that the Evaluator would score, and their name."""
     divided = bool(config.data.divide.patterns) and config.data.ingest is Ingest.REWRITE
     wanted = replace(config.evaluator, split=UNDIVIDED) if divided else config.evaluator
-    chosen = choose_shards(wanted, resolve_sources(config.data).shards)
+    sources = resolve_sources(config.data)
+    chosen = choose_shards(wanted, sources.shards)
     if not chosen.shards:
         raise UserError(
             f"data.splits names no files of split {config.evaluator.split}, on "
             "which the version in service could be judged"
         )
-    spans = ", ".join(map(str, chosen.spans))
-    where = f"span {spans}" if spans else f"split {config.evaluator.split}"
+    where = f"split {config.evaluator.split}"
+    if chosen.spans:
+        where = spans_text(chosen.spans, dated=sources.dated)
     reports = verify_shards(
         chosen.shards,
         config.data,

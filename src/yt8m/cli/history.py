@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from yt8m.cli.arguments.runs import HistoryArguments
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.console.console import Console
+from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.example_gen.sources import has_dates
+from yt8m.components.example_gen.spans import span_name
 from yt8m.components.metrics.catalogue import info_of
 from yt8m.pipeline.results.model_results import lineage_of
 from yt8m.pipeline.run_record import display_status, list_runs
 from yt8m.pipeline.workspace import Layout, layout_of
+from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.metric_names import GAP
 from yt8m.schemas.plain_text import csv_cell
@@ -43,7 +47,8 @@ def run(args: HistoryArguments, console: Console) -> None:
     runs.sort(key=lambda run: str(run["run_id"]), reverse=True)
     if args.mlflow:
         _export(args.mlflow, args.experiment or "", console, layout, records, runs)
-    text = _csv(runs) if args.csv else _table(runs, args.metric or [GAP], console)
+    dated = {record.run_id for record in records if _has_dates(record)}
+    text = _csv(runs) if args.csv else _table(runs, args.metric or [GAP], dated, console)
     console.result({"runs": runs}, text)
 
 
@@ -76,23 +81,34 @@ def _csv(runs: list[dict[str, Any]]) -> str:
     return text.getvalue().rstrip("\n")
 
 
-def _table(runs: list[dict[str, Any]], metrics: Sequence[str], console: Console) -> str:
+def _has_dates(record: RunRecord) -> bool:
+    try:
+        return has_dates(from_dict(DataConfig, record.config.get("data", {})))
+    except UserError:  # of another yt8m, whose keys are not ours
+        return False
+
+
+def _table(
+    runs: list[dict[str, Any]], metrics: Sequence[str], dated: Set[str], console: Console
+) -> str:
+    """`dated`: the runs whose spans are dates."""
     for name in metrics:
         if name != GAP and all(name not in run for run in runs):
             raise UserError(f"--metric {name}: no run has it; --json shows what they have")
     figures = [column for name in metrics for column in (info_of(name).title, "difference")]
     columns = ("run", "started", "took", "spans", *figures, "outcome")
-    return console.table(columns, [_row(run, metrics) for run in runs])
+    return console.table(columns, [_row(run, metrics, dated) for run in runs])
 
 
-def _row(run: dict[str, Any], metrics: Sequence[str]) -> tuple[str, ...]:
+def _row(run: dict[str, Any], metrics: Sequence[str], dated: Set[str]) -> tuple[str, ...]:
+    spans = [int(span) for span in run.get("spans", "").split(",") if span]
     took = run.get("seconds")
     figures = ((run.get(name), run.get(f"{name}_difference")) for name in metrics)
     return (
         run["run_id"],
         time.strftime("%Y-%m-%d %H:%M", time.localtime(run["started"])),
         "" if took is None else f"{took:.0f} s",
-        run.get("spans", ""),
+        ", ".join(span_name(span, dated=run["run_id"] in dated) for span in spans),
         *(text for value, change in figures for text in (_number(value), _number(change, "+"))),
         _outcome(run),
     )

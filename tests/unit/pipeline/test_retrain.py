@@ -10,6 +10,7 @@ from ml_metadata.proto import metadata_store_pb2
 from records import make_dataset
 from registry_models import blessed_record, fake_model
 
+from yt8m.cli.main import run as yt8m
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.components.registry.push import push
@@ -20,6 +21,7 @@ from yt8m.pipeline.retraining.retrain import find_new_data, retraining_config, w
 from yt8m.pipeline.run.prometheus import write_metrics
 from yt8m.pipeline.run_record import write_record
 from yt8m.pipeline.workspace import Layout
+from yt8m.schemas.config_tree import to_dict
 
 SPLITS = "data.splits={train: ['span-{SPAN}/train*'], eval: ['span-{SPAN}/validate*'], test: []}"
 
@@ -33,7 +35,7 @@ def config(tmp_path):
     return load_config("smoke", [*texts, SPLITS])
 
 
-def remember(tmp_path, config, *, verdict="pushed", run_id="one", stale=0):
+def remember(tmp_path, config, *, verdict="pushed", run_id="one", stale=0, **notes):
     """What the runner notes of a run, in MLMD."""
     database = Layout(tmp_path / "root").database
     store = MetadataStore(connection_config(MetadataConfig(), database))
@@ -41,7 +43,7 @@ def remember(tmp_path, config, *, verdict="pushed", run_id="one", stale=0):
     type_id = store.put_context_type(kind, can_add_fields=True)
     store.put_contexts([metadata_store_pb2.Context(type_id=type_id, name=run_id)])
     digest = source_digest(config.data)
-    values = {"verdict": verdict, "source_digest": digest, "stale": stale}
+    values = {"verdict": verdict, "source_digest": digest, "stale": stale, **notes}
     MlmdLineage(store).note(run_id, values)
 
 
@@ -109,6 +111,35 @@ def test_on_an_empty_root_the_newest_version_says_which_spans_are_known(
     news = find_new_data(spanned(config, span))
     assert news.is_new is is_new
     assert is_new or news.text == "nothing new: the registry's newest model has seen span 2"
+
+
+@pytest.fixture
+def dated(config, tmp_path):
+    """The first two spans as days."""
+    days = ("2026-11-19", "2026-11-20")
+    for number, day in enumerate(days, 1):
+        (tmp_path / f"data/span-{number}").rename(tmp_path / "data" / day)
+    day = "{YYYY}-{MM}-{DD}"
+    splits = {"train": (f"{day}/train*",), "eval": (f"{day}/validate*",)}
+    data = dataclasses.replace(config.data, splits=splits, span="last:2")
+    return dataclasses.replace(config, data=data)
+
+
+def test_spans_that_are_dates_are_shown_as_dates(dated, tmp_path, capsys):
+    days = "2026-11-19 (20776), 2026-11-20 (20777)"
+    assert find_new_data(dated).text == f"retraining on spans {days}"
+    record = RunRecord(run_id="one", started=1.0, config=to_dict(dated))
+    write_record(Layout(dated.root), record)
+    write_record(Layout(dated.root), dataclasses.replace(record, run_id="two", config={}))
+    remember(tmp_path, dated, started=1.0, spans="20776,20777")
+    remember(tmp_path, dated, run_id="two", started=1.0, spans="1")
+    assert yt8m(["history", "--root", dated.root]) == 0
+    header, _, two, one = capsys.readouterr().out.splitlines()
+    at, end = header.index("spans"), header.index("GAP")
+    assert [one[at:end].strip(), two[at:end].strip()] == [days, "1"]
+    assert yt8m(["history", "--root", dated.root, "--json"]) == 0
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [run["spans"] for run in runs] == ["1", "20776,20777"]
 
 
 def test_a_file_that_arrives_late_is_new(config, tmp_path):
