@@ -25,6 +25,7 @@ from yt8m.components.records.shard_reader import count_records, open_shard
 from yt8m.components.records.tfrecord import BrokenRecord, read_records
 from yt8m.components.records.validation import Expected, level_fault
 from yt8m.components.records.vocabulary import load_vocabulary
+from yt8m.components.registry.archive import is_archive
 from yt8m.components.registry.signature import check_keys
 from yt8m.components.trainer.kubernetes_config import KubernetesBackend
 from yt8m.components.trainer.tf_config import Cluster
@@ -377,13 +378,32 @@ def _beam(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     yield from check_beam(config.beam)
     if config.beam.runner is BeamRunner.DATAFLOW:
         yield from _out_of_dataflows_reach(config)
+    if config.beam.runner is not BeamRunner.LOCAL:
+        yield from _archives_for_workers(config)
+
+
+def _contexts(config: PipelineConfig) -> list[tuple[str, str]]:
+    """The models, beside the scored one, that Beam's workers load."""
+    contexts = [("evaluator.context", config.evaluator.context)]
+    if config.bulk_inferrer is not None:
+        contexts.append(("bulk_inferrer.context", config.bulk_inferrer.context))
+    return contexts
+
+
+def _archives_for_workers(config: PipelineConfig) -> Iterator[str]:
+    """Archives are unpacked to this machine's temporary directory."""
+    for name, place in _contexts(config):
+        if is_archive(place):
+            yield (
+                f"beam.runner = {config.beam.runner.value}: {name} {place} is an archive, and its "
+                "workers do not see where it is unpacked; unpack it to a directory that they read, "
+                "and name that"
+            )
 
 
 def _out_of_dataflows_reach(config: PipelineConfig) -> Iterator[str]:
     """Places on this machine that its workers would read or write."""
-    places = [("root", config.root), ("evaluator.context", config.evaluator.context)]
-    if config.bulk_inferrer is not None:
-        places.append(("bulk_inferrer.context", config.bulk_inferrer.context))
+    places = [("root", config.root), *_contexts(config)]
     with contextlib.suppress(UserError):  # _data says what is wrong there
         places += [("data", shard.uri) for shard in resolve_sources(config.data).shards[:1]]
     for name, place in places:

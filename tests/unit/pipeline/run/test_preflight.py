@@ -387,6 +387,16 @@ def test_what_dataflows_workers_cannot_reach_is_named(configured):
         assert "and root" not in problems(configured("beam.runner=dataflow", "root=mem://b/root"))
 
 
+def test_a_model_in_an_archive_is_not_unpacked_where_workers_cannot_see_it(configured, tmp_path):
+    archive = tmp_path / "whole.tgz"
+    archive.touch()
+    context = f"evaluator={{segments: product, context: {archive}}}"
+    said = f"evaluator.context {archive} is an archive, and its workers do not see"
+    broken = 'root=""'  # so that there is a problem in any case
+    assert said in problems(configured("data.level=frame", context, "beam.runner=flink", broken))
+    assert "is an archive" not in problems(configured("data.level=frame", context, broken))
+
+
 def test_a_file_for_prometheus_is_of_one_root(configured, tmp_path):
     mine = tmp_path / "nightly.prom"
     config = configured(f"retrain.metrics_file={mine}")
