@@ -77,7 +77,10 @@ def parse_labels(records: tf.Tensor, wanted: LabelRequest) -> RecordLabels:
     except (*UNREADABLE, DecodeError) as error:
         raise DataError(f"the labels cannot be read: {why_unreadable(records, error)}") from error
     ids = parsed[ID].numpy()
-    values = {name: _first_values(parsed[name], len(ids)) for name in wanted.values}
+    values = {
+        name: _texts(ids) if name == ID else _first_values(parsed[name], len(ids))
+        for name in wanted.values
+    }
     if wanted.level is not Level.SEGMENT:
         labels = tf.sparse.to_dense(parsed[LABELS], NO_LABEL).numpy()
         return RecordLabels(ids=ids, labels=labels, num_frames=num_frames, values=values)
@@ -114,7 +117,8 @@ def _parse(
     else:
         spec[LABELS] = tf.io.VarLenFeature(tf.int64)
     for name in wanted.values:
-        spec[name] = tf.io.VarLenFeature(_type_of(records, name, wanted.level))
+        if name != ID:
+            spec[name] = tf.io.VarLenFeature(_type_of(records, name, wanted.level))
     if not wanted.level.is_sequence:
         return tf.io.parse_example(records, spec), None
     smallest = min(wanted.features.size_by_name.items(), key=lambda item: item[1])[0]
@@ -141,11 +145,16 @@ def _first_values(column: tf.SparseTensor, rows: int) -> np.ndarray:
     texts = np.full(rows, "none", object)
     first = column.indices.numpy()[:, 1] == 0
     values = column.values.numpy()[first]
-    texts[column.indices.numpy()[first, 0]] = [
-        value.decode(errors="replace") if isinstance(value, bytes) else f"{value:g}"
-        for value in values
-    ]
+    texts[column.indices.numpy()[first, 0]] = _texts(values)
     return texts
+
+
+def _texts(values: np.ndarray) -> np.ndarray:
+    """`values` for people; whole numbers in full, for a shorter text would join different ones."""
+    if values.dtype.kind == "f":
+        return np.array([f"{value:g}" for value in values], object)
+    texts = [v.decode(errors="replace") if isinstance(v, bytes) else str(v) for v in values]
+    return np.array(texts, object)
 
 
 def _segments(

@@ -127,6 +127,23 @@ def test_features_to_slice_by_are_texts_whatever_their_type(tmp_path):
     assert batch.values["year"].tolist() == ["none", "2018", "none"]
 
 
+def test_values_to_slice_by_that_differ_have_different_texts(tmp_path):
+    path = shard(tmp_path, "video", train=2)
+    edit_record(path, 0, set_feature("channel", [20_000_001]))
+    edit_record(path, 1, set_feature("channel", [20_000_002]))
+    batch = parsed(path, Level.VIDEO, values=("channel",))
+    assert batch.values["channel"].tolist() == ["20000001", "20000002"]
+
+
+@pytest.mark.parametrize("level", list(Level), ids=lambda level: level.value)
+def test_the_id_and_the_labels_are_features_to_slice_by_too(tmp_path, level):
+    path = shard(tmp_path, level.value, train=3)
+    labels = "segment_labels" if level is Level.SEGMENT else "labels"
+    batch = parsed(path, level, values=("id", labels))
+    assert batch.values["id"].tolist() == [name.decode() for name in batch.ids]
+    assert all(text.isdecimal() for text in batch.values[labels])
+
+
 def test_rated_weights_are_one_where_a_class_was_rated():
     weights = rated_weights(np.array([[1, -1], [0, 3]]), 4)
     assert weights.tolist() == [[0, 1, 0, 0], [1, 0, 0, 1]]
