@@ -40,6 +40,10 @@ def _accumulated(args: MetricsArguments) -> MetricAccumulator:
             f"{predictions.shape}: both must be [videos, classes]"
         )
     ids = arrays.get("ids")
+    if ids is not None and ids.shape != (len(predictions),):
+        raise DataError(
+            f"{args.file}: ids have shape {ids.shape}: expected [{len(predictions)}], one a video"
+        )
     names = [str(name) for name in ids] if ids is not None else _numbers(len(predictions))
     batch = Batch(predictions=predictions, multi_hot=arrays["labels"], ids=names)
     return accumulate(batch, top_k=args.top_k, top_n=args.top_n)

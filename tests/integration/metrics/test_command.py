@@ -61,6 +61,7 @@ BROKEN[7, 2] = np.nan
     [
         ({"predictions": BROKEN}, "video number 7: the model predicts nan"),
         ({"predictions": BROKEN, "ids": [f"id{i}" for i in range(30)]}, "video id7: "),
+        ({"ids": ["id0", "id1"]}, "ids have shape (2,): expected [30], one a video"),
         ({"labels": np.zeros((30, 24))}, "labels have shape (30, 24), predictions (30, 25)"),
         ({"predictions": np.zeros(30)}, "expected [videos, classes]"),
         ({"predictions": np.full((30, 25), "x")}, "not numbers"),
