@@ -121,6 +121,8 @@ def _not_there(path: Path) -> str:
     if (above / name).is_symlink():
         where = "is" if above / name == path else f"{above / name} is"
         return f"{where} a link that leads nowhere; repair it"
-    close = difflib.get_close_matches(name, [p.name for p in above.iterdir()], n=1)
+    # A hidden file is a working file of yt8m's or another program's.
+    names = [p.name for p in above.iterdir() if not p.name.startswith(".") or name.startswith(".")]
+    close = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {above / close[0] / path.relative_to(above / name)}?" if close else ""
     return f"no such file or directory{hint}"
