@@ -255,10 +255,19 @@ def atomic_tree(uri: str, *, last: str | None = None) -> Iterator[str]:
         tree = join(staging, "tree")
         yield tree
         if target is not None:
+            _write_to_disk(Path(tree))
             _replace_tree(target, Path(tree), before=Path(staging) / "before")
         else:
             remove_tree(uri)
             copy_tree(tree, uri, last=last)
+
+
+def _write_to_disk(tree: Path) -> None:
+    """As `write` does: after a loss of power no name stands for less than was written."""
+    for path in tree.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
 
 
 def _replace_tree(target: Path, tree: Path, *, before: Path) -> None:

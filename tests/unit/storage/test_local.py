@@ -139,6 +139,28 @@ def test_a_tree_that_cannot_be_put_in_its_place_leaves_what_was_there(
     assert [path.name for path in tmp_path.iterdir()] == ["export"]
 
 
+def test_a_tree_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library writes it, which leaves that to the system: a loss of power would cut it off."""
+    place, flushed, flush = tmp_path / "export", set(), os.fsync
+
+    def fsync(descriptor: int) -> None:
+        assert not place.exists()
+        flushed.add(os.fstat(descriptor).st_ino)
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with storage.atomic_tree(str(place)) as tree:
+        for name in ("saved_model.pb", "variables/variables.index"):
+            file = Path(tree, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("bytes")
+    files = [path for path in place.rglob("*") if path.is_file()]
+    assert len(files) == 2
+    assert {path.stat().st_ino for path in files} <= flushed
+
+
 def test_a_tree_takes_the_place_that_a_link_means_and_the_link_stays(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to("disk/export")
