@@ -15,6 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from yt8m.components.export.load import check_findable
 from yt8m.components.inputs.shards import tf_reason
 from yt8m.schemas.errors import DataError
 
@@ -46,6 +47,7 @@ def _without_warnings() -> Iterator[None]:
 @_without_warnings()
 def freeze_signature(directory: str, name: str, *, role: str = "the model") -> FrozenSignature:
     """The signature `name` of the SavedModel in `directory`; DataError where it is damaged."""
+    check_findable(directory, role)
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         try:
             loaded = tf.compat.v1.saved_model.load(session, [_TAG], directory)

@@ -179,6 +179,7 @@ def load_model(directory: str, *, role: str = "the model") -> LoadedModel:
     """The model in `directory`, whoever made it; UserError says what is missing for scoring."""
     if not storage.exists(storage.join(directory, MODEL_FILE)):
         raise UserError(f"{role} {directory}: holds no {MODEL_FILE}, so it is not a SavedModel")
+    check_findable(directory, role)
     try:
         with _on_this_machine(directory) as local:
             loaded = tf.saved_model.load(local)
@@ -188,6 +189,15 @@ def load_model(directory: str, *, role: str = "the model") -> LoadedModel:
         ) from error
     _check_signature(loaded, f"{role} {directory}")
     return LoadedModel(directory, loaded, role)
+
+
+def check_findable(directory: str, role: str) -> None:
+    """UserError where TensorFlow, which searches weights by a pattern, would not find them."""
+    if storage.local_path(directory) is not None and (wild := storage.wildcards(directory)):
+        raise UserError(
+            f"{role} {directory}: TensorFlow searches weights by a pattern, in which {wild} has "
+            "another meaning; move the model to a directory without it"
+        )
 
 
 @contextlib.contextmanager

@@ -31,7 +31,13 @@ def check_target(directory: str, *, models: Iterable[str] = ()) -> None:
     """
     if model := next((m for m in models if storage.is_within(directory, m)), None):
         raise UserError(f"{directory}: belongs to the model {model}; write to a new directory")
-    if _is_in_registry(storage.absolute(directory).rstrip("/")):
+    absolute = storage.absolute(directory)
+    if storage.local_path(directory) is not None and (wild := storage.wildcards(absolute)):
+        raise UserError(
+            f"{absolute}: TensorFlow searches weights by a pattern, in which {wild} has another "
+            "meaning; choose a directory without it"
+        )
+    if _is_in_registry(absolute.rstrip("/")):
         raise UserError(f"{directory}: is a version of a registry; write to a new directory")
     if not storage.exists(directory):
         return

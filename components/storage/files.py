@@ -144,6 +144,11 @@ def escape(uri: str) -> str:
     return re.sub(r"([*?[])", r"[\1]", uri)
 
 
+def wildcards(uri: str) -> str:
+    """The characters of `uri` that TensorFlow and TFX, which search by patterns, misread."""
+    return " ".join(sorted({*"*?[\\"} & {*uri}))
+
+
 def make_dirs(uri: str) -> None:
     """Create the directory and those above it."""
     backend_of(uri).make_dirs(_path(uri))

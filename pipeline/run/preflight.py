@@ -47,7 +47,6 @@ _BASE_DISK_BYTES = 300 << 20
 _COPYING = (Ingest.COPY, Ingest.REWRITE)
 _GB = 1e9
 _TRAINED_ON = "train"
-_WILDCARDS = set("*?[")
 # Of the first shard of each split: enough to see that the configuration means other data.
 _PEEKED_RECORDS = 100
 _PEEKED_BYTES = 4 << 20
@@ -75,10 +74,10 @@ def _root(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield "root is not set: say where to keep artifacts, metadata and logs (--root DIR)"
     elif storage.local_path(config.root) is None:
         yield from _remote_root(config)
-    elif wild := _WILDCARDS & set(config.root):
+    elif wild := storage.wildcards(config.root):
         yield (
-            f"root {config.root}: TFX and Beam search files by patterns, in which "
-            f"{' '.join(sorted(wild))} are special characters; choose a directory without them"
+            f"root {config.root}: TFX and Beam search files by patterns, in which {wild} are "
+            "special characters; choose a directory without them"
         )
     elif problem := storage.unwritable(config.root):
         yield f"root {config.root}: {problem}"
@@ -100,8 +99,8 @@ def _remote_root(config: PipelineConfig) -> Iterator[str]:
         )
     if config.tuner is not None:
         yield f"{where}, and a search (tuner) keeps its trials on a disk; use a --root on one"
-    if wild := _WILDCARDS & set(config.root):
-        yield f"{where}, its name has {' '.join(sorted(wild))}, which stand for others in patterns"
+    if wild := storage.wildcards(config.root):
+        yield f"{where}, its name has {wild}, which stand for others in patterns"
     yield from _foreign_metadata(config)
 
 
@@ -129,6 +128,11 @@ def _push(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield "pusher.push_dir is not set: say where models go (--push DIR)"
     elif problem := storage.unwritable(push_dir):
         yield f"pusher.push_dir {push_dir}: {problem}"
+    elif storage.local_path(push_dir) is not None and (wild := storage.wildcards(push_dir)):
+        yield (
+            f"pusher.push_dir {push_dir}: TensorFlow searches weights by a pattern, in which "
+            f"{wild} has another meaning; choose a directory without it"
+        )
     elif config.root:
         layout, place = Layout(storage.real_name(config.root)), storage.real_name(push_dir)
         within = [owned for owned in layout.owned if f"{place}/".startswith(f"{owned}/")]

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,9 @@ from sources import FEATURES, batches, make_source
 from transform_graphs import make_transform_graph
 
 from yt8m.components import storage
+from yt8m.components.artifacts.export_info import FEATURES as FEATURES_SIGNATURE
 from yt8m.components.artifacts.export_info import load_info
+from yt8m.components.export.freeze import freeze_signature
 from yt8m.components.export.load import load_export, load_model
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.inputs.config import FrameChoice, FrameSampling, Source
@@ -268,6 +271,16 @@ def test_no_model_a_foreign_model_and_a_damaged_one_are_told_apart(tmp_path: Pat
         (model / damaged).write_bytes(b"\x00\x01")
         with pytest.raises(UserError, match="is damaged, it cannot be loaded"):
             load_export(str(model))
+
+
+@pytest.mark.parametrize("name", ["models [1]", "models\\1"])
+def test_a_model_where_tensorflow_does_not_find_it_is_not_called_damaged(
+    tmp_path: Path, name: str
+) -> None:
+    directory = str(shutil.copytree(_exported(tmp_path / "model"), tmp_path / name))
+    for load in (load_export, partial(freeze_signature, name=FEATURES_SIGNATURE)):
+        with pytest.raises(UserError, match=r"searches weights by a pattern.* move the model"):
+            load(directory)
 
 
 def test_a_model_for_other_data_is_refused(tmp_path: Path) -> None:

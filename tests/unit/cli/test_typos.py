@@ -171,7 +171,7 @@ PATHS = {
     "export --model models --format tgz --out /dev/stdout": "is a device, not a file",
     "predict --model models --data data --out file.txt/o --format jsonl": "file.txt is a file",
     "predict --model models --data data --out /proc/o --format jsonl": "cannot be written",
-    "score --submission sub.csv --data data": "--submission sub.csv: no such file or directory",
+    "score --submission sub.csv --data data": "--submission sub.csv: no such file or directory\n",
     "train smoke --data data --out file.txt": "--out file.txt: is a file, not a directory",
     "ensemble --models model model --out root": "root: holds other files (runs)",
     "ensemble --models model model --out model": "model: belongs to the model model",
@@ -180,6 +180,7 @@ PATHS = {
     "export --model model --format mediapipe --out root": "root: holds other files (runs)",
     "export --model model --format mediapipe --out model": "belongs to the model model",
     "train smoke --data data --out trained": "trained/export: holds other files (notes.txt)",
+    "train smoke --data data --out 'out[1]'": "out[1]/export: TensorFlow searches weights by a",
     "train smoke --data data --out /proc/out": "cannot be written",
     "train smoke --data data --out out --vocabulary data": "is a directory, not a file",
     "run smoke --data data --root file.txt": "--root file.txt: is a file, not a directory",
@@ -206,6 +207,7 @@ def answers(tmp_path_factory):
     here = tmp_path_factory.mktemp("typos")
     for folder in ("data", "models", "model", "root/runs", "trained/export"):
         (here / folder).mkdir(parents=True)
+    (here / ".sub.csv.parts").mkdir()  # of `yt8m predict`: never what was meant
     for file in ("file.txt", "model/saved_model.pb", "trained/export/notes.txt"):
         (here / file).write_text("")
     (here / "parts.py").write_text(PARTS)
