@@ -6,17 +6,19 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+import numpy as np
 import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.prefetch import prefetch_one
-from yt8m.components.records.decode import MalformedRecord, decode_record
+from yt8m.components.records.decode import MalformedRecord, Value, decode_record
 from yt8m.components.records.shard_reader import GZIP_FAULTS, open_shard
 from yt8m.components.records.tfrecord import BrokenRecord, read_records
 from yt8m.components.records.validation import not_a_record
 from yt8m.components.storage.cache import ReadCache
 from yt8m.schemas.errors import DataError
+from yt8m.schemas.features import ID
 
 _BUFFER_BYTES = 8 << 20
 # Small shards are scored together: each group costs about a tenth of a second beside its records,
@@ -93,15 +95,23 @@ def _local_paths(shards: Sequence[Shard]) -> Iterator[tuple[str, Shard]]:
 
 def why_unreadable(records: tf.Tensor, error: Exception) -> str:
     """Which of serialized `records` [B] it is for which TensorFlow raised `error`, and why."""
+    reason = tf_reason(error)
     for number, data in enumerate(records.numpy().tolist()):
         try:
-            decode_record(data)
+            record = decode_record(data)
         except MalformedRecord as fault:
-            return (
-                f"record {number} of the batch: {not_a_record(fault)}; `yt8m data inspect` lists "
-                "such records"
-            )
-    return tf_reason(error)
+            reason = f"record {number} of the batch: {not_a_record(fault)}"
+            break
+        if not_finite := [key for key, value in record.features.items() if not _is_finite(value)]:
+            names = b" ".join(record.features.get(ID, ())).decode(errors="replace")
+            where = f"video {names}" if names else f"record {number} of the batch"
+            reason = f"{where}: feature {not_finite[0]} holds NaN or infinity ({reason})"
+            break
+    return f"{reason}; `yt8m data inspect` lists such records"
+
+
+def _is_finite(value: Value) -> bool:
+    return not isinstance(value, np.ndarray) or bool(np.isfinite(value).all())
 
 
 def tf_reason(error: Exception) -> str:
