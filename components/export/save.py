@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +19,7 @@ from yt8m.components.export.tf_serving import batching_parameters, warm_up_reque
 from yt8m.components.export.transform_graph import TransformGraph
 from yt8m.components.models.network import Network
 from yt8m.components.models.retrieval import Neighbours
+from yt8m.components.storage.local import FULL
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
@@ -70,7 +73,7 @@ def save_module(
 
     `warm_up` adds requests for model servers; a model that cannot read them would not be served.
     """
-    with storage.atomic_tree(directory, last=MODEL_FILE) as saved:
+    with _naming_full_disk(directory), storage.atomic_tree(directory, last=MODEL_FILE) as saved:
         # Nobody trains on from an export's graph, and gradients of loops cannot be saved.
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         tf.saved_model.save(module, saved, signatures=signatures, options=options)
@@ -84,6 +87,18 @@ def save_module(
         batching = batching_parameters(info.level)
         if batching is not None:
             storage.write_text(storage.join(saved, BATCHING_FILE), batching)
+
+
+@contextlib.contextmanager
+def _naming_full_disk(directory: str) -> Iterator[None]:
+    """A disk without room as Python has it: TensorFlow's error looks like a fault of ours."""
+    try:
+        yield
+    except tf.errors.OpError as error:
+        for number in FULL:
+            if os.strerror(number) in error.message:
+                raise OSError(number, os.strerror(number), directory) from error
+        raise
 
 
 def _info(network: Network, spec: ExportSpec) -> ExportInfo:

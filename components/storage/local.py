@@ -18,6 +18,7 @@ from yt8m.components.storage.backend import Stat
 from yt8m.components.storage.lock import NoLocksError, check_locks
 from yt8m.schemas.errors import UserError
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # there is no room for what is written
 _NO_FILES = {
     stat.S_ISFIFO: "a named pipe",
     stat.S_ISSOCK: "a socket",
@@ -190,5 +191,9 @@ def _replacing(path: str) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:  # a write that fails names no file
+            error.filename = path
+        raise
     finally:
         temporary.unlink(missing_ok=True)

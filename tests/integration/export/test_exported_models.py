@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -281,6 +283,18 @@ def test_a_model_where_tensorflow_does_not_find_it_is_not_called_damaged(
     for load in (load_export, partial(freeze_signature, name=FEATURES_SIGNATURE)):
         with pytest.raises(UserError, match=r"searches weights by a pattern.* move the model"):
             load(directory)
+
+
+def test_an_export_without_room_is_an_error_of_the_system_that_names_it(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, before[1]))
+    try:
+        with pytest.raises(OSError, match=str(tmp_path / "model")) as error:
+            _exported(tmp_path / "model")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert error.value.errno == errno.EFBIG
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_model_for_other_data_is_refused(tmp_path: Path) -> None:

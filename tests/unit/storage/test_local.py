@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import resource
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -68,6 +69,19 @@ def test_a_failing_writer_leaves_what_was_there(tmp_path: Path) -> None:
         fail_half_way()
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_writer_without_room_names_the_file(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OSError, match=str(target)) as error:
+            storage.write_bytes(str(target), b"?" * 2000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (error.value.errno, error.value.filename) == (errno.EFBIG, str(target))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_readers_see_only_whole_contents_while_a_writer_replaces(tmp_path: Path) -> None:
