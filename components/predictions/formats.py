@@ -19,7 +19,7 @@ from yt8m.components import storage
 from yt8m.components.metrics.topk import top_k
 from yt8m.components.predictions import segment_submission
 from yt8m.components.predictions.plan import Format, PredictionPlan
-from yt8m.components.predictions.submission import VIDEO_HEADER, require_plain
+from yt8m.components.predictions.submission import VIDEO_HEADER, require_distinct, require_plain
 from yt8m.components.records.tfrecord import frame
 from yt8m.components.records.wire import bytes_feature, encode_example, float_feature, int64_feature
 from yt8m.schemas.features import Level
@@ -80,15 +80,23 @@ def _write_pieces(
     return write
 
 
-def _concatenate(header: bytes = b"") -> Callable[[PredictionPlan, Parts, BinaryIO], None]:
-    def join(plan: PredictionPlan, parts: Parts, out: BinaryIO) -> None:
-        out.write(header)
-        for part in parts:
-            with storage.open_file(part) as file:
-                while piece := file.read(_COPIED_AT_ONCE):
-                    out.write(piece)
+def _concatenate(plan: PredictionPlan, parts: Parts, out: BinaryIO) -> None:
+    for part in parts:
+        with storage.open_file(part) as file:
+            while piece := file.read(_COPIED_AT_ONCE):
+                out.write(piece)
 
-    return join
+
+def _join_videos(plan: PredictionPlan, parts: Parts, out: BinaryIO) -> None:
+    """The header and all lines; what is held is a few bytes a video, to find repeated ones."""
+    out.write(f"{VIDEO_HEADER}\n".encode())
+    names = [np.empty(0, bytes)]
+    for part in parts:
+        with storage.open_file(part) as file:
+            lines = file.readlines()
+        names.append(np.array([line.partition(b",")[0] for line in lines], bytes))
+        out.writelines(lines)
+    require_distinct(np.concatenate(names))
 
 
 def _video_lines(best: Best) -> Iterator[bytes]:
@@ -166,11 +174,9 @@ def _join_tables(plan: PredictionPlan, parts: Parts, out: BinaryIO) -> None:
 
 
 WRITINGS = {
-    Format.VIDEO: Writing(
-        write_part=_write_pieces(_video_lines), join=_concatenate(f"{VIDEO_HEADER}\n".encode())
-    ),
+    Format.VIDEO: Writing(write_part=_write_pieces(_video_lines), join=_join_videos),
     Format.SEGMENT: Writing(write_part=segment_submission.write_part, join=segment_submission.join),
-    Format.JSONL: Writing(write_part=_write_pieces(_json_lines), join=_concatenate()),
-    Format.TFRECORD: Writing(write_part=_write_pieces(_records), join=_concatenate()),
+    Format.JSONL: Writing(write_part=_write_pieces(_json_lines), join=_concatenate),
+    Format.TFRECORD: Writing(write_part=_write_pieces(_records), join=_concatenate),
     Format.PARQUET: Writing(write_part=_write_table, join=_join_tables),
 }

@@ -18,7 +18,7 @@ import numpy as np
 from yt8m.components import storage
 from yt8m.components.metrics.topk import top_k
 from yt8m.components.predictions.plan import PredictionPlan
-from yt8m.components.predictions.submission import SEGMENT_HEADER, require_plain
+from yt8m.components.predictions.submission import SEGMENT_HEADER, require_distinct, require_plain
 
 if TYPE_CHECKING:
     from yt8m.components.predictions.predictor import ScoredRows
@@ -72,6 +72,7 @@ def join(plan: PredictionPlan, parts: Sequence[str], out: BinaryIO) -> None:
     if not indices:
         return
     names = np.concatenate([part.names for part in indices])
+    require_distinct(names)
     for class_id, scores in _scores_by_class(indices, len(names)):
         best = best_segments(scores, plan.max_segments)
         if len(best):

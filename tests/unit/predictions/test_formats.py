@@ -145,3 +145,13 @@ def test_an_id_that_would_break_a_line_is_refused(tmp_path, name, form):
     batch = ScoredRows(ids=[name], starts=np.array([0]), scores=np.ones((1, 3), np.float32))
     with pytest.raises(DataError, match="a file of a competition cannot hold"):
         written(plan_of(form), [batch], tmp_path)
+
+
+def test_a_competitions_file_names_no_video_and_no_segment_twice(tmp_path):
+    again = [VIDEOS[0], VIDEOS[1], VIDEOS[1]]
+    with pytest.raises(DataError, match=r"zzzz twice.* data inspect"):
+        written(plan_of(Format.VIDEO), again, tmp_path)
+    segments = [SEGMENTS[0], SEGMENTS[1], SEGMENTS[1]]
+    with pytest.raises(DataError, match="zzzz:295 twice"):
+        written(plan_of(Format.SEGMENT, level=Level.SEGMENT, top_k=None), segments, tmp_path)
+    assert len(written(plan_of(Format.JSONL), again, tmp_path).splitlines()) == 4
