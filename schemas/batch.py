@@ -19,3 +19,4 @@ TEACHER = "teacher"  # [rows, classes] float32, what another model says; made in
 BATCH_KEYS = (NUM_FRAMES, MEAN_FRAMES, POSITION, RATED, VIDEO_LABELS, SEGMENT_START, SPLIT, TEACHER)
 
 NO_LABEL = -1  # fills up rows of class numbers
+NO_VALUE = "none"  # of a record without the feature that an evaluation is sliced by

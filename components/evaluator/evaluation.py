@@ -26,6 +26,7 @@ from yt8m.components.metrics.intervals import Interval, spread_of
 from yt8m.components.metrics.mistakes import class_thresholds, confusions
 from yt8m.components.metrics.operating_points import cross_check
 from yt8m.components.metrics.own import with_own
+from yt8m.schemas.batch import NO_VALUE
 from yt8m.schemas.features import Level
 from yt8m.schemas.vocabulary import Vocabulary
 
@@ -225,5 +226,11 @@ def _notes(scored: ScoreTable, intervals: IntervalsConfig) -> list[str]:
         f"{name} has {len(column.table)} values: the {MAX_VALUES} most frequent are slices"
         for name, column in scored.values.items()
         if len(column.table) > MAX_VALUES
+    ]
+    notes += [
+        f"no example has a value of the feature {name}, which evaluator.slices names: check its "
+        "spelling"
+        for name, column in scored.values.items()
+        if column.table == (NO_VALUE,)
     ]
     return notes

@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 
 from yt8m.components.inputs.segment import distinct_segments_of_batch, gather_by_row
 from yt8m.components.inputs.shards import UNREADABLE, why_unreadable
-from yt8m.schemas.batch import NO_LABEL
+from yt8m.schemas.batch import NO_LABEL, NO_VALUE
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import (
     ID,
@@ -141,8 +141,8 @@ def _type_of(records: tf.Tensor, name: str, level: Level) -> tf.DType:
 
 
 def _first_values(column: tf.SparseTensor, rows: int) -> np.ndarray:
-    """[rows] text of each record's first value; "none" where it has none."""
-    texts = np.full(rows, "none", object)
+    """[rows] text of each record's first value, or NO_VALUE."""
+    texts = np.full(rows, NO_VALUE, object)
     first = column.indices.numpy()[:, 1] == 0
     values = column.values.numpy()[first]
     texts[column.indices.numpy()[first, 0]] = _texts(values)

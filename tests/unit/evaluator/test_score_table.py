@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from yt8m.components.evaluator import score_table as pieces
-from yt8m.components.evaluator.config import SliceBy, SliceConfig
+from yt8m.components.evaluator.config import EvaluatorConfig, SliceBy, SliceConfig
+from yt8m.components.evaluator.evaluation import evaluate
 from yt8m.components.evaluator.score_table import (
     BASELINE,
     CANDIDATE,
@@ -17,6 +18,7 @@ from yt8m.components.evaluator.score_table import (
 from yt8m.components.evaluator.slices import MAX_VALUES, range_names, slices_of
 from yt8m.components.metrics import Batch, MetricAccumulator, values_of
 from yt8m.schemas.errors import Yt8mError
+from yt8m.schemas.features import Level
 from yt8m.schemas.vocabulary import VERTICALS, Vocabulary
 
 LABELS = np.array([[0, -1, -1], [1, 2, -1], [0, 1, 2], [3, -1, -1], [-1, -1, -1]])
@@ -133,6 +135,14 @@ def test_slices_by_a_feature():
     scored = piece([0, 1, 2], texts=["de", "fr", "de"])
     config = SliceConfig(by=SliceBy.FEATURE, feature="country")
     assert names(scored, config) == {"country=de": [0, 2], "country=fr": [1]}
+
+
+@pytest.mark.parametrize("texts", [["none", "none"], ["none", "de"]])
+def test_a_feature_that_no_record_has_is_noted(texts):
+    config = EvaluatorConfig(slices=(SliceConfig(by=SliceBy.FEATURE, feature="country"),))
+    notes = evaluate(piece([0, 1], texts=texts), config, level=Level.VIDEO).notes
+    is_noted = any("no example has a value of the feature country" in note for note in notes)
+    assert is_noted is ("de" not in texts)
 
 
 def test_rare_values_of_a_feature_share_a_slice():
