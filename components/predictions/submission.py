@@ -32,10 +32,10 @@ def require_plain(name: str) -> None:
 def require_distinct(names: np.ndarray) -> None:
     """DataError for a video or a segment that comes twice: no competition takes such a file."""
     ordered = np.sort(names)
-    again = np.flatnonzero(ordered[1:] == ordered[:-1])
-    if again.size:
+    again = ordered[1:][ordered[1:] == ordered[:-1]].tolist()
+    if again:
         raise DataError(
-            f"the records have {ordered[again[0]].decode()} twice, and a file of a competition "
+            f"the records have {again[0].decode()} twice, and a file of a competition "
             "names each once; leave the repeated records out (`yt8m data inspect` lists them), or "
             "choose --format jsonl, tfrecord or parquet"
         )
