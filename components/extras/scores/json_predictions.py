@@ -98,4 +98,6 @@ def _listed(value: Any) -> list[Any]:
     """A list of numbers, out of a list of one such list."""
     nested = isinstance(value, list) and len(value) == 1 and isinstance(value[0], list)
     values: list[Any] = value[0] if nested else value
+    if not isinstance(values, list):  # a text's characters would pass for numbers
+        raise ValueError(f"{values!r} is no list")
     return values

@@ -53,6 +53,8 @@ def test_lines_of_both_kinds_of_export_become_pairs_in_their_order(tmp_path):
         ({"video_id": "a", "class_ids": [1], "scores": [math.nan]}, "line 2: the score nan is not"),
         ({"video_id": "a", "class_ids": [1], "scores": ["1e400"]}, "line 2: the score '1e400'"),
         ({"video_id": "a", "class_ids": [1], "scores": [10**400]}, "line 2: int too large"),
+        ({"video_id": "a", "class_ids": "12", "scores": [0.5, 0.4]}, "line 2: '12' is no list"),
+        ({"video_id": "a", "class_ids": {"3": 1}, "scores": [0.5]}, "is no list"),
         ({"video_id": "a", "class_ids": [1.7], "scores": [0.5]}, "line 2: 1.7 is no class"),
         ({"video_id": "a", "class_ids": [-1], "scores": [0.5]}, "line 2: -1 is no class"),
         ({"video_id": "a", "class_ids": [4, 4], "scores": [0.5, 0.4]}, "line 2: a class occurs"),
