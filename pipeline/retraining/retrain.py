@@ -34,6 +34,7 @@ from yt8m.schemas.errors import (
     EXIT_TERMINATED,
     EXIT_USER,
     Terminated,
+    Yt8mError,
 )
 
 _SETTLED = (EXIT_DONE, EXIT_REJECTED, EXIT_NOTHING_NEW)
@@ -46,6 +47,8 @@ _HEARTBEAT_S = 120.0
 _CLOCK_CHANGE_S = 7200.0  # by which daylight saving time may lengthen a period, and more
 _CHILD_ENDS_WITHIN_S = GRACE_S + 3
 _DAY_S = 86400.0
+# Storage that fails for a while, or a run of a newer yt8m: none of them ends a schedule.
+_UNREADABLE = (OSError, Yt8mError)
 _NEWEST_SPAN = ("", "latest")
 
 
@@ -204,6 +207,7 @@ class RetrainScheduler:
             period=self._period,
         )
         self._served: ServedModel | None = None  # as of the last look
+        self._newest: RunRecord | None = None  # as of the last look that succeeded
 
     def run_forever(self) -> None:
         """Until a signal comes, which is raised as what it is."""
@@ -240,14 +244,17 @@ class RetrainScheduler:
 
     def run_once(self) -> None:
         """One retraining, with its retries; a failure that remains is reported."""
-        before = self._newest_run()
+        before, _ = self._newest_run()
         self._update(last_run=self._now().timestamp(), last_end=None, next_run=None)
         code = run_with_retries(self._attempt, self._config.retrain, sleep=self._pause)
-        after = self._newest_run()
+        after, problem = self._newest_run()
         failed = code not in _SETTLED
         self._status = self._status.ended(code, after, now=self._now().timestamp())
         self._update()
-        if after is not None and after != before:
+        if problem:
+            reason = f"a retraining ended with exit code {code}, and {problem}"
+            self._notify({"verdict": "alarm", "reason": reason})
+        elif after is not None and after != before:
             self._notify(summary(after))
         elif failed:
             reason = "the run could not start; its message is in the schedule's output"
@@ -283,16 +290,30 @@ class RetrainScheduler:
 
     def _pause(self, seconds: float) -> None:
         self._console.warn(f"retraining failed; trying again in {seconds:g} s")
-        self._sleep(seconds)
+        while seconds > 0:
+            self._sleep(min(seconds, _CLOCK_CHECK_S))
+            seconds -= _CLOCK_CHECK_S
+            self._beat()
 
     def _raise_alarm(self) -> None:
-        if alarm := stale_data(self._config, self._layout, now=self._now().timestamp()):
+        try:
+            alarm = stale_data(self._config, self._layout, now=self._now().timestamp())
+        except _UNREADABLE as error:
+            alarm = f"whether new data came is not known: {error}"
+        if alarm:
             self._console.warn(alarm)
             self._notify({"verdict": "alarm", "reason": alarm})
 
-    def _newest_run(self) -> RunRecord | None:
-        # Of one that was killed the record still says that it runs.
-        return next(iter(list_runs(self._layout)), None)
+    def _newest_run(self) -> tuple[RunRecord | None, str]:
+        """The newest run, and why it cannot be read now; then the one before it is returned."""
+        try:
+            # Of one that was killed the record still says that it runs.
+            self._newest = next(iter(list_runs(self._layout)), None)
+        except _UNREADABLE as error:
+            problem = f"the root's newest run cannot be read: {error}"
+            self._console.warn(problem)
+            return self._newest, problem
+        return self._newest, ""
 
     def _notify(self, outcome: Mapping[str, Any]) -> None:
         if problem := notify(self._config.notify, outcome):
@@ -310,7 +331,7 @@ class RetrainScheduler:
             if keep:
                 write_status(self._layout, self._status)
             write_metrics(self._config, status=self._status, served=self._served)
-        except OSError as error:  # a full disk must not end the schedule
+        except _UNREADABLE as error:  # a full disk must not end the schedule
             self._console.warn(f"the schedule's status is not up to date: {error}")
 
 

@@ -29,7 +29,7 @@ def finish_run(
     """Say how the run ended, and tell whoever wants to know."""
     try:
         write_metrics(config)
-    except OSError as error:  # a full disk: the run's outcome is what counts
+    except (OSError, Yt8mError) as error:  # a full disk, say: the run's outcome is what counts
         console.warn(f"the file for Prometheus is not up to date: {error}")
     console.result(summary(result.record), in_words(result.record))
     if hook and result.is_new and (problem := notify(config.notify, summary(result.record))):

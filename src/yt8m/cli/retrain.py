@@ -72,14 +72,14 @@ def _counted(args: RetrainArguments, console: Console) -> int:
         code = EXIT_INTERRUPTED
         raise
     finally:
-        if config.root and storage.is_dir(layout.root):
-            status = replace(read_status(layout) or RetrainStatus(), last_run=began)
-            newest_run = next(read_run_records(layout), None)
-            try:
+        try:
+            if config.root and storage.is_dir(layout.root):
+                status = replace(read_status(layout) or RetrainStatus(), last_run=began)
+                newest_run = next(read_run_records(layout), None)
                 write_status(layout, status.ended(code, newest_run, now=time.time()))
                 write_metrics(config)
-            except OSError as error:  # a full disk: the outcome is what counts
-                console.warn(f"the file for Prometheus is not up to date: {error}")
+        except (OSError, Yt8mError) as error:  # a full disk, say: the outcome is what counts
+            console.warn(f"the file for Prometheus is not up to date: {error}")
     return code
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from yt8m.components.artifacts.run_record import RunRecord
+from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.pipeline.config import RetrainConfig
 from yt8m.pipeline.presets import load_config
@@ -363,3 +363,65 @@ def test_a_clock_that_was_some_hours_ahead_skips_no_night(scheduler_on):
     jumps = iter([{"hours": -5}])
     scheduler._sleep = lambda s: clock.advance(**next(jumps, {"seconds": s}))
     assert starts(scheduler, clock, takes={}, times=1) == ["01 03:00"]
+
+
+def _told(monkeypatch):
+    told = []
+    monkeypatch.setattr(retrain, "notify", lambda config, outcome: told.append(outcome))
+    return told
+
+
+def test_a_root_that_cannot_be_read_for_a_night_ends_no_schedule(
+    scheduler_on, ends_with, tmp_path, monkeypatch
+):
+    told, layout = _told(monkeypatch), Layout(tmp_path)
+    begin_record(layout, RunRecord(run_id="1", started=1.0, verdict=Verdict.PUSHED))
+    ends_with(4, 1, 4)
+    scheduler = scheduler_on("0 3 * * *", Clock(), "retrain.retries=0", "retrain.alarm_days=900000")
+    scheduler.run_once()
+    assert told == []
+
+    runs = Path(layout.runs)
+    runs.rename(tmp_path / "away")
+    runs.touch()  # as a mount that is stale: it is there, and cannot be listed
+    scheduler.run_once()
+    (outcome,) = told
+    assert outcome["verdict"] == "alarm"
+    assert "ended with exit code 1" in outcome["reason"]
+    assert "Not a directory" in outcome["reason"]
+
+    runs.unlink()
+    (tmp_path / "away").rename(runs)
+    scheduler.run_once()
+    assert len(told) == 1  # the run of before is not reported again
+    assert read_status(layout).outcomes == {"failed": 1, "nothing_new": 2}
+
+
+def test_a_run_of_a_newer_yt8m_ends_no_schedule(scheduler_on, ends_with, tmp_path, monkeypatch):
+    told, layout = _told(monkeypatch), Layout(tmp_path)
+    ends_with(0, 4)
+    scheduler = scheduler_on("0 3 * * *", Clock(), "retrain.alarm_days=1")
+    begin_record(layout, RunRecord(run_id="1", started=1.0))
+    record = Path(layout.runs) / "1" / "run.json"
+    record.write_text(record.read_text().replace('"format": 1', '"format": 99'))
+    scheduler.run_once()
+    scheduler.run_once()
+    assert {outcome["verdict"] for outcome in told} == {"alarm"}
+    assert all("in format 99" in outcome["reason"] for outcome in told)
+    assert read_status(layout).outcomes == {"pushed": 1, "nothing_new": 1}
+
+
+def test_a_schedule_says_that_it_is_alive_while_it_waits_for_a_retry(
+    scheduler_on, ends_with, monkeypatch
+):
+    ends_with(1, 0)
+    monkeypatch.setattr(retrain, "_HEARTBEAT_S", 120.0)
+    settings = ("retrain.backoff_s=3600", "retrain.backoff_max_s=3600")
+    scheduler = scheduler_on("0 3 * * *", Clock(), *settings)
+    beats = []
+    monkeypatch.setattr(
+        retrain, "write_metrics", lambda *a, status, **k: beats.append(status.alive)
+    )
+    scheduler.run_once()
+    gaps = [later - earlier for earlier, later in zip(beats, beats[1:], strict=False)]
+    assert max(gaps) <= 150
