@@ -15,7 +15,12 @@ from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.sources import Sources, resolve_sources
 from yt8m.components.example_gen.spans import spans_text
-from yt8m.components.registry.versions import newest
+from yt8m.components.registry.versions import (
+    UnusableVersionError,
+    list_versions,
+    load_record,
+    newest,
+)
 from yt8m.components.storage.retry import Backoff
 from yt8m.pipeline.config import PipelineConfig, RetrainConfig
 from yt8m.pipeline.metadata import open_lineage
@@ -39,7 +44,8 @@ from yt8m.schemas.errors import (
 
 _SETTLED = (EXIT_DONE, EXIT_REJECTED, EXIT_NOTHING_NEW)
 _NOT_RETRIED = (*_SETTLED, EXIT_USER)  # a user error stays one a minute later
-_PROGRAM = (sys.executable, "-m", "yt8m")
+# -P: as in the console script, no module of the working directory hides one of Python's.
+_PROGRAM = (sys.executable, "-P", "-m", "yt8m")
 _ENDED_BY_SIGNAL = (EXIT_INTERRUPTED, EXIT_TERMINATED)
 _ONE_SCHEDULE = "it retrains on a schedule: a root has one, so stop it first, or use another --root"
 _CLOCK_CHECK_S = 30.0  # the machine may sleep, and its clock may be set
@@ -88,7 +94,7 @@ def find_new_data(config: PipelineConfig) -> NewData:
     known = _newest_known_span(config)
     if sources.spans and known is not None and not processed and max(sources.spans) <= known:
         seen = spans_text([known], dated=sources.dated)
-        return NewData(False, f"nothing new: the registry's newest model has seen {seen}")
+        return NewData(False, f"nothing new: the registry has a model that was made from {seen}")
     return NewData(True, f"retraining on {_named(sources)}")
 
 
@@ -116,11 +122,26 @@ def _complete_runs(config: PipelineConfig) -> dict[str, str]:
 
 
 def _newest_known_span(config: PipelineConfig) -> int | None:
-    """Where this root has no history (a new machine, a CronJob's empty disk), the registry has."""
-    if not config.pusher.push_dir:
+    """Where this root has no history (a new machine, a CronJob's empty disk), the registry has.
+
+    After a rollback the spans of the versions that it passed over are known, too: the next
+    retraining would make the same model again, and bring it back into service.
+    """
+    push_dir = config.pusher.push_dir
+    version = newest(push_dir) if push_dir else None
+    if version is None:
         return None
-    version = newest(config.pusher.push_dir)
-    return max(version.record.data.spans, default=None) if version else None
+    known = [*version.record.data.spans]
+    passed_over: list[int] = []
+    for number in reversed(list_versions(push_dir)):
+        try:
+            record = load_record(push_dir, number)
+        except UnusableVersionError:
+            continue
+        if record.model_digest == version.record.model_digest:
+            known += passed_over
+        passed_over += record.data.spans
+    return max(known, default=None)
 
 
 def _named(sources: Sources) -> str:

@@ -13,7 +13,7 @@ from registry_models import blessed_record, fake_model
 from yt8m.cli.main import run as yt8m
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.example_gen.sources import source_digest
-from yt8m.components.registry.push import push
+from yt8m.components.registry.push import push, rollback
 from yt8m.pipeline.config import MetadataConfig
 from yt8m.pipeline.metadata import RUN_CONTEXT, MlmdLineage, connection_config
 from yt8m.pipeline.presets import load_config
@@ -110,7 +110,23 @@ def test_on_an_empty_root_the_newest_version_says_which_spans_are_known(
     push(model, str(tmp_path / "push"), dataclasses.replace(blessed, data=seen), keep=5)
     news = find_new_data(spanned(config, span))
     assert news.is_new is is_new
-    assert is_new or news.text == "nothing new: the registry's newest model has seen span 2"
+    assert is_new or news.text == (
+        "nothing new: the registry has a model that was made from span 2"
+    )
+
+
+@pytest.mark.parametrize(("back_to", "is_new"), [((1,), False), ((1, 3, 1), False), ((), True)])
+def test_on_an_empty_root_a_rollback_is_not_undone_by_the_same_model_again(
+    config, tmp_path, back_to, is_new
+):
+    push_dir = str(tmp_path / "push")
+    for span in (1, 3) if back_to else (3, 1):  # the spans of other data began at 1 again
+        model, blessed = fake_model(tmp_path / f"model-{span}"), blessed_record()
+        seen = dataclasses.replace(blessed.data, spans=(span,))
+        push(model, push_dir, dataclasses.replace(blessed, data=seen), keep=5)
+    for version in back_to:
+        rollback(push_dir, version)
+    assert find_new_data(spanned(config, "3")).is_new is is_new
 
 
 @pytest.fixture
