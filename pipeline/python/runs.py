@@ -76,8 +76,10 @@ def run(config: PipelineConfig, *, quiet: bool = False, wait: float = 0.0) -> Ru
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "config.json")
         file.write_text(json.dumps(to_dict(config)), encoding="utf-8")
-        command = [sys.executable, "-m", "yt8m", "run", str(file), "--json", "--wait", str(wait)]
-        said, code = _follow([*command, *(["--quiet"] if quiet else [])])
+        # -P: as in the console script, no module of the working directory hides one of Python's.
+        command = [sys.executable, "-P", "-m", "yt8m", "run", str(file), "--json"]
+        options = ["--wait", str(wait), *(["--quiet"] if quiet else [])]
+        said, code = _follow([*command, *options])
     try:
         answer = json.loads(said)
     except ValueError:

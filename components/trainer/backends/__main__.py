@@ -32,6 +32,7 @@ _LOOK_S = 0.5  # at the parent
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one process; the return value is its exit code."""
     args = _parser().parse_args(argv)
+    sys.path.append(str(Path.cwd()))  # for code of the user's own, as in the console script
     silence_tensorflow(but_errors=True)
     # `import tensorflow` brings a Keras of its choice; ours is tf_keras, so it need not bring both.
     os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")

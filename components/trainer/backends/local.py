@@ -201,7 +201,8 @@ def start_process(
     log = job.parent / f"{role.value}-{index}.log"
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "yt8m.components.trainer.backends", "--config", str(job)],
+            # -P: no module of the working directory hides one of Python's.
+            [sys.executable, "-P", "-m", "yt8m.components.trainer.backends", "--config", str(job)],
             stdout=file,
             stderr=subprocess.STDOUT,
             env=dict(environ),

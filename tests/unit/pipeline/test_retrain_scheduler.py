@@ -425,3 +425,14 @@ def test_a_schedule_says_that_it_is_alive_while_it_waits_for_a_retry(
     scheduler.run_once()
     gaps = [later - earlier for earlier, later in zip(beats, beats[1:], strict=False)]
     assert max(gaps) <= 150
+
+
+def test_files_of_the_working_directory_hide_none_of_pythons_modules(
+    scheduler_on, tmp_path, monkeypatch
+):
+    (tmp_path / "argparse.py").write_text("raise SystemExit('mine')")
+    monkeypatch.chdir(tmp_path)
+    scheduler = scheduler_on("0 3 * * *", Clock())
+    scheduler._command = ["config", "show", "smoke", "--quiet"]
+    scheduler.run_once()
+    assert read_status(Layout(tmp_path)).last_exit_code == 0

@@ -211,3 +211,11 @@ def test_the_processes_of_a_cluster_end_with_their_supervisor(tmp_path, monkeypa
     with pytest.raises(UserError, match="enough"):
         run_cluster(job, LocalProcessesBackend(), environ={}, log_dir=tmp_path)
     assert given == [str(os.getpid())]
+
+
+def test_files_of_the_working_directory_hide_none_of_pythons_modules(tmp_path, monkeypatch):
+    (tmp_path / "argparse.py").write_text("raise SystemExit('mine')")
+    monkeypatch.chdir(tmp_path)
+    member = local.start_process(tmp_path / "none.json", Role.CHIEF, 0, os.environ)
+    assert member.process.wait() == 2
+    assert "none.json" in member.log.read_text()

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
-from yt8m.pipeline.python.runs import _follow
-from yt8m.schemas.errors import Terminated
+from yt8m.pipeline.python.runs import _follow, load_config
+from yt8m.pipeline.python.runs import run as start
+from yt8m.schemas.errors import Terminated, UserError
 
 ENDS_IN_ORDER = """
 import pathlib, signal, sys, time
@@ -32,3 +33,11 @@ def test_an_interrupted_run_has_ended_when_the_call_ends(tmp_path, monkeypatch, 
     with pytest.raises(end):
         _follow([sys.executable, "-c", ENDS_IN_ORDER, str(tmp_path / "ended")])
     assert (tmp_path / "ended").read_text() == "in order"
+
+
+def test_files_of_the_working_directory_hide_none_of_pythons_modules(tmp_path, monkeypatch):
+    (tmp_path / "argparse.py").write_text("raise SystemExit('mine')")
+    monkeypatch.chdir(tmp_path)
+    config = load_config("smoke", root=str(tmp_path / "root"), data=str(tmp_path / "nothing"))
+    with pytest.raises(UserError, match="nothing"):
+        start(config, quiet=True)
