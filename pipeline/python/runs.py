@@ -94,7 +94,9 @@ def _follow(command: Sequence[str]) -> tuple[str, int]:
     """Standard output and exit code; each line of standard error is shown as it comes."""
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as answer,
-        subprocess.Popen(command, stdout=answer, stderr=subprocess.PIPE, text=True) as process,
+        subprocess.Popen(
+            command, stdout=answer, stderr=subprocess.PIPE, encoding="utf-8", errors="replace"
+        ) as process,
     ):
         assert process.stderr is not None
         try:

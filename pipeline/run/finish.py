@@ -143,7 +143,8 @@ def notify(config: NotifyConfig, outcome: Mapping[str, Any]) -> str:
         done = subprocess.run(
             config.command,
             input=json.dumps(outcome) + "\n",  # which a shell's `read` wants
-            text=True,
+            encoding="utf-8",
+            errors="replace",  # of what it says, which may be in any encoding
             timeout=config.timeout_s,
             capture_output=True,
             check=False,

@@ -30,6 +30,7 @@ def test_the_hook_gets_the_outcome_as_json(tmp_path):
     [
         (("/no/such/program",), "No such file"),
         ((sys.executable, "-c", "import sys; sys.exit('no mail')"), "ended with 1: no mail"),
+        (("sh", "-c", r"printf 'caf\351' >&2; exit 1"), "ended with 1: caf"),  # in Latin-1
         ((sys.executable, "-c", "import time; time.sleep(60)"), "did not end within 1 s"),
     ],
 )
