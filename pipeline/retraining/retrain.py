@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from yt8m.components import storage
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.sources import Sources, resolve_sources
@@ -101,22 +102,32 @@ def find_new_data(config: PipelineConfig) -> NewData:
 def _complete_runs(config: PipelineConfig) -> dict[str, str]:
     """Digest of the data to the run that was made from them, and what came of it, in words.
 
-    Metadata outlive the runs' records, and have no note of a run that could not reach them.
+    Metadata outlive the runs' records, and have no note of a run that could not reach them. Runs
+    for another registry, such as those of a sweep on this root, leave this one without a model.
     """
     layout = Layout(config.root)
+    own = storage.real_name(config.pusher.push_dir)
+
+    def is_of_this_registry(push_dir: str) -> bool:
+        return not push_dir or storage.real_name(push_dir) == own
+
+    records = list(read_run_records(layout))
     of_records = {
         record.source_digest: f"run {record.run_id} ({record.verdict.value})"
-        for record in read_run_records(layout)
-        if record.is_settled
+        for record in records
+        if record.is_settled and is_of_this_registry(record.push_dir)
     }
     if config.metadata.mysql is None and not layout.database.exists():
         return of_records
+    elsewhere = {r.run_id for r in records if not is_of_this_registry(r.push_dir)}
     lineage = open_lineage(config.metadata, layout.database)
     of_notes = {
         str(notes.get("source_digest", "")): f"run {run_id} ({notes['verdict']})"
         for run_id, notes in lineage.notes()
         if Verdict(notes.get("verdict", Verdict.FAILED.value)).is_complete
         and not notes.get("stale")
+        and run_id not in elsewhere
+        and is_of_this_registry(str(notes.get("push_dir", "")))
     }
     return {**of_records, **of_notes}
 

@@ -309,6 +309,7 @@ def _notes(record: RunRecord) -> dict[str, str | int | float | None]:
         "reason": record.reason,
         "stale": int(record.stale),
         "version": record.version,
+        "push_dir": record.push_dir,
         "baseline_version": record.baseline_version,
         "spans": ",".join(map(str, record.spans)),
         "source_digest": record.source_digest,

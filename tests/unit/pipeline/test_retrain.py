@@ -96,6 +96,24 @@ def test_a_run_that_the_metadata_do_not_know_of_counts(config, verdict, stale, i
     assert find_new_data(windowed(config)).is_new is is_new
 
 
+@pytest.mark.parametrize("noted", [True, False])
+@pytest.mark.parametrize(("push_dir", "is_new"), [("root/models", True), ("link", False)])
+def test_a_run_for_another_registry_such_as_a_sweeps_leaves_the_data_new(
+    config, tmp_path, push_dir, is_new, noted
+):
+    (tmp_path / "push").mkdir()
+    (tmp_path / "link").symlink_to("push")
+    pushed_to, digest = str(tmp_path / push_dir), source_digest(windowed(config).data)
+    if noted:
+        remember(tmp_path, windowed(config), push_dir=pushed_to)
+    else:
+        remember(tmp_path, windowed(config))
+        record = RunRecord(run_id="one", started=1.0, source_digest=digest, push_dir=pushed_to)
+        record = dataclasses.replace(record, verdict=Verdict.PUSHED)
+        write_record(Layout(config.root), record)
+    assert find_new_data(windowed(config)).is_new is is_new
+
+
 def test_a_newer_span_is_new(config, tmp_path):
     remember(tmp_path, spanned(config, "2"))
     assert find_new_data(windowed(config)).is_new
