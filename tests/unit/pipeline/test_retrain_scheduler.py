@@ -1,6 +1,7 @@
 """The schedule of retrainings, by a clock that the test holds, with real processes as runs."""
 
 import datetime
+import itertools
 import json
 import signal
 import sys
@@ -423,7 +424,7 @@ def test_a_schedule_says_that_it_is_alive_while_it_waits_for_a_retry(
         retrain, "write_metrics", lambda *a, status, **k: beats.append(status.alive)
     )
     scheduler.run_once()
-    gaps = [later - earlier for earlier, later in zip(beats, beats[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(beats)]
     assert max(gaps) <= 150
 
 
