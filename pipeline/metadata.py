@@ -94,7 +94,8 @@ def _check_file(database: Path) -> str | None:
     # A hot journal of a killed run must be rolled back, and that needs a writable connection.
     mode = "rw" if Path(f"{database}-journal").exists() else "ro"
     try:
-        connection = sqlite3.connect(f"file:{database}?mode={mode}", uri=True)
+        address = database.absolute().as_uri()  # in which % and # of the path are escaped
+        connection = sqlite3.connect(f"{address}?mode={mode}", uri=True)
         try:
             return _check_content(connection, database, advice)
         finally:

@@ -30,6 +30,7 @@ from yt8m.components.report.page import render_section
 from yt8m.pipeline.python.show import frame
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import SegmentScoring
+from yt8m.schemas.json_file import NewerFormatError
 
 _AT_ONCE = 512
 
@@ -204,7 +205,7 @@ class Registry:
     def _row(self, number: int) -> dict[str, Any]:
         try:
             record = load_record(self.path, number)
-        except UnusableVersionError as error:
+        except (UnusableVersionError, NewerFormatError) as error:
             return {"version": number, "problem": str(error)}
         gap = record.metrics.get("gap")
         return {

@@ -75,6 +75,18 @@ def test_a_database_with_an_overwritten_page_is_called_damaged(own):
     assert "is damaged" in problem
 
 
+@pytest.mark.parametrize("name", ["week%20", "run #1", "really?", "ü ö"])
+def test_the_database_is_found_below_every_name(own, tmp_path, name):
+    place = tmp_path / "odd" / name
+    place.mkdir(parents=True)
+    moved = own.rename(place / own.name)
+    assert check_metadata(MetadataConfig(), moved) == []
+    moved.write_bytes(moved.read_bytes()[:5000])
+    (problem,) = check_metadata(MetadataConfig(), moved)
+    assert "is damaged" in problem
+    assert [path.name for path in (tmp_path / "odd").iterdir()] == [name]
+
+
 def test_opening_a_store_that_no_run_made_says_so_and_makes_none(database):
     with pytest.raises(UserError, match="no run was started"):
         open_store(MetadataConfig(), database)
