@@ -68,7 +68,13 @@ class Layout:
 
 def _state_of(root: str, environ: Mapping[str, str]) -> Path:
     """This machine's directory of a root in an object store, where SQLite cannot be."""
-    base = Path(environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    try:
+        base = Path(environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    except RuntimeError as error:  # a user without an entry in passwd, and without HOME
+        raise UserError(
+            f"{root}: the metadata of a root in an object store are on this machine, and this user "
+            "has no home directory: set HOME or XDG_STATE_HOME, or use metadata.mysql"
+        ) from error
     return base / "yt8m" / hashlib.sha256(root.rstrip("/").encode()).hexdigest()[:16]
 
 

@@ -1,11 +1,13 @@
 """The metadata database: what is ours is used, what is not is named and left alone."""
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 
 from yt8m.pipeline.config import MetadataConfig, MySqlConfig
 from yt8m.pipeline.metadata import check_metadata, connection_config, open_store
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, UserError
 
@@ -115,3 +117,13 @@ def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
+
+
+def test_a_user_without_a_home_is_told_what_a_root_in_an_object_store_needs(monkeypatch):
+    def nobody(*args):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nobody)
+    with pytest.raises(UserError, match="set HOME or XDG_STATE_HOME"):
+        Layout("s3://bucket/root", environ={})
+    assert Layout("s3://bucket/root", environ={"XDG_STATE_HOME": "/state"}).database
