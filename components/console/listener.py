@@ -10,6 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TextIO
 
 _GONE = (errno.EPIPE, errno.EIO)  # of a pipe, of a terminal
@@ -39,9 +40,21 @@ class Listener(io.TextIOWrapper):
         return None
 
 
+def open_closed_streams() -> None:
+    """Standard streams that the caller has closed (`>&-`) lead nowhere.
+
+    Else the next file that is opened takes their number, and libraries write into it.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # the lowest free number is this stream's own
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+
+
 def listen_to(stream: TextIO) -> TextIO:
-    """This process's own stream as a `Listener`; any other, and a closed one, as it is."""
-    if stream is None or stream not in (sys.__stdout__, sys.__stderr__):
+    """This process's own stream as a `Listener`; any other as it is."""
+    if stream not in (sys.__stdout__, sys.__stderr__):
         return stream
     stream.flush()
     # A file object of its own: Python's may know another file by this number, from before a fork.

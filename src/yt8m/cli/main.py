@@ -18,7 +18,7 @@ from yt8m.cli.parser import parser_of
 from yt8m.cli.table import COMMANDS, GROUPS, action_module, members, summary
 from yt8m.components.console.console import Console
 from yt8m.components.console.leaving import Exit
-from yt8m.components.console.listener import listen_to
+from yt8m.components.console.listener import listen_to, open_closed_streams
 from yt8m.components.console.progress import without_progress
 from yt8m.components.console.quiet import quiet_tensorflow, silence_warnings
 from yt8m.components.storage.temporary import own_temporary_directory
@@ -47,6 +47,7 @@ exit codes:
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """The console script; code of the user's own is found in the directory that it is called in."""
     leave = Exit()
+    open_closed_streams()
     sys.stdout, sys.stderr = listen_to(sys.stdout), listen_to(sys.stderr)
     sys.path.append(str(Path.cwd()))
     leave(run(sys.argv[1:] if argv is None else argv))

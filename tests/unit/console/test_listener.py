@@ -68,3 +68,28 @@ def test_a_full_disk_is_a_failure(tmp_path: Path) -> None:
     os.close(full)
     assert process.returncode not in (0, 3)
     assert b"No space left" in said
+
+
+CLOSED = """
+import os, subprocess, sys
+from yt8m.components.console.console import Console
+from yt8m.components.console.listener import listen_to, open_closed_streams
+open_closed_streams()
+sys.stdout, sys.stderr = listen_to(sys.stdout), listen_to(sys.stderr)
+with open(sys.argv[1], "w") as file:
+    subprocess.run(["sh", "-c", "echo lost; echo lost >&2; cat"], check=True)
+    os.write(1, b"lost"), os.write(2, b"lost")
+    console = Console()
+    console.result({}, console.table(["a"], [["lost"]]))
+    console.warn("lost")
+    file.write(f"{file.fileno() > 2}")
+"""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_the_caller_has_closed_is_no_other_file(tmp_path: Path, closed: str) -> None:
+    script = [sys.executable, "-c", CLOSED, str(tmp_path / "file")]
+    called = ["sh", "-c", f'exec "$@" {closed}', "sh", *script]
+    done = subprocess.run(called, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "file").read_text() == "True"
