@@ -12,7 +12,7 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.prefetch import prefetch_one
-from yt8m.components.records.decode import MalformedRecord, Value, decode_record
+from yt8m.components.records.decode import MalformedRecord, Record, Value, decode_record
 from yt8m.components.records.shard_reader import GZIP_FAULTS, open_shard
 from yt8m.components.records.tfrecord import BrokenRecord, read_records
 from yt8m.components.records.validation import not_a_record
@@ -103,11 +103,17 @@ def why_unreadable(records: tf.Tensor, error: Exception) -> str:
             reason = f"record {number} of the batch: {not_a_record(fault)}"
             break
         if not_finite := [key for key, value in record.features.items() if not _is_finite(value)]:
-            names = b" ".join(record.features.get(ID, ())).decode(errors="replace")
-            where = f"video {names}" if names else f"record {number} of the batch"
+            where = _named(record) or f"record {number} of the batch"
             reason = f"{where}: feature {not_finite[0]} holds NaN or infinity ({reason})"
             break
     return f"{reason}; `yt8m data inspect` lists such records"
+
+
+def _named(record: Record) -> str:
+    match record.features.get(ID):
+        case (bytes() as name,) if name:
+            return f"video {name.decode(errors='replace')}"
+    return ""
 
 
 def _is_finite(value: Value) -> bool:
