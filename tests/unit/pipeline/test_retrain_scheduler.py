@@ -230,7 +230,7 @@ def test_a_schedule_says_that_it_is_alive_while_it_waits_and_while_a_run_goes_on
 ):
     monkeypatch.setattr(retrain, "_HEARTBEAT_S", 0.05)
     monkeypatch.setattr(retrain, "_CLOCK_CHECK_S", 0.1)
-    monkeypatch.setattr(retrain, "_PROGRAM", (sys.executable, "-c", "import time; time.sleep(1)"))
+    monkeypatch.setattr(retrain, "_PROGRAM", (sys.executable, "-c", "import time; time.sleep(0.4)"))
     scheduler = scheduler_on("0 3 * * *", Clock())
     scheduler._now = lambda: datetime.datetime.now(UTC)
     written = []

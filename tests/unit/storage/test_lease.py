@@ -69,7 +69,7 @@ def test_it_is_held_for_the_block_and_then_free(store):
 def test_it_stays_ours_as_long_as_it_is_renewed(store):
     with held_lease(LOCK, said="mine") as lease:
         before = storage.read_bytes(LOCK)
-        threading.Event().wait(1.0)
+        threading.Event().wait(0.7)
         lease.check()
         assert storage.read_bytes(LOCK) != before
 
@@ -165,7 +165,7 @@ def test_a_renewal_whose_answer_was_lost_was_done(store):
         store.answer = lambda operation, path: (
             next(answers, None) if operation == "write_if" else None
         )
-        threading.Event().wait(1.0)
+        threading.Event().wait(0.7)
         lease.check()
     assert next(answers, None) is None  # it was lost
 
