@@ -253,7 +253,7 @@ class PackedFrames:
         return self._rows[chosen]
 
     def _taken(self, chosen: np.ndarray) -> np.ndarray:
-        rows = self._rows[chosen.reshape(-1)]
+        rows = self._rows.take(chosen.reshape(-1), axis=0)  # in half the time of an index
         if google_crc32c.value(rows.reshape(-1)) != _checksum_of_whole(*rows.shape):
             raise DamagedPack(f"{self._where}: the checksum of a frame is wrong")
         return rows.reshape(*chosen.shape, self._rows.shape[1])
