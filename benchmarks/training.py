@@ -86,10 +86,10 @@ CASES = {
         steps=20,
     ),
     "frame_logistic": frame_case(
-        "frame_logistic", batch_size=128, steps=60, goal=5.0, beside=STARTER
+        "frame_logistic", batch_size=256, steps=30, goal=5.0, beside=STARTER
     ),
     "frame_logistic_means": frame_case(
-        "frame_logistic", batch_size=128, steps=60, goal=11.0, beside=STARTER, cache="means"
+        "frame_logistic", batch_size=256, steps=30, goal=11.0, beside=STARTER, cache="means"
     ),
     "dbof": frame_case("dbof", batch_size=128, steps=40, goal=0.7),
     "netvlad": frame_case("netvlad", batch_size=80, steps=40, goal=0.43),
