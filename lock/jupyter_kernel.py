@@ -29,6 +29,8 @@ def main(jupyter):
         "env": {"PATH": f"{Path(sys.executable).parent}:${{PATH}}"},
     }
     place = Path(jupyter, "share", "jupyter", "kernels", "python3", "kernel.json")
+    # What lies there may be uv's own copy by another name, which every checkout of the machine has.
+    place.unlink(missing_ok=True)
     place.write_text(json.dumps(kernel, indent=1), encoding="utf-8")
 
 
