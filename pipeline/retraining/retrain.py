@@ -42,6 +42,7 @@ from yt8m.schemas.errors import (
     Terminated,
     Yt8mError,
 )
+from yt8m.schemas.json_file import NewerFormatError
 
 _SETTLED = (EXIT_DONE, EXIT_REJECTED, EXIT_NOTHING_NEW)
 _NOT_RETRIED = (*_SETTLED, EXIT_USER)  # a user error stays one a minute later
@@ -92,8 +93,8 @@ def find_new_data(config: PipelineConfig) -> NewData:
             f"nothing new: {processed[sources.digest]} was made from {_named(sources)} already; "
             "after a change of the configuration, use `yt8m run`",
         )
-    known = _newest_known_span(config)
-    if sources.spans and known is not None and not processed and max(sources.spans) <= known:
+    known = None if processed else _newest_known_span(config)
+    if sources.spans and known is not None and max(sources.spans) <= known:
         seen = spans_text([known], dated=sources.dated)
         return NewData(False, f"nothing new: the registry has a model that was made from {seen}")
     return NewData(True, f"retraining on {_named(sources)}")
@@ -147,8 +148,8 @@ def _newest_known_span(config: PipelineConfig) -> int | None:
     for number in reversed(list_versions(push_dir)):
         try:
             record = load_record(push_dir, number)
-        except UnusableVersionError:
-            continue
+        except (UnusableVersionError, NewerFormatError):
+            continue  # of a newer yt8m, say, from which a rollback came back
         if record.model_digest == version.record.model_digest:
             known += passed_over
         passed_over += record.data.spans

@@ -12,6 +12,7 @@ from registry_models import blessed_record, fake_model
 
 from yt8m.cli.main import run as yt8m
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
+from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.components.registry.push import push, rollback
 from yt8m.pipeline.config import MetadataConfig
@@ -145,6 +146,19 @@ def test_on_an_empty_root_a_rollback_is_not_undone_by_the_same_model_again(
     for version in back_to:
         rollback(push_dir, version)
     assert find_new_data(spanned(config, "3")).is_new is is_new
+
+
+def test_a_newer_yt8ms_version_that_a_rollback_passed_over_is_no_hindrance(config, tmp_path):
+    push_dir = str(tmp_path / "push")
+    for span in (1, 2):
+        model, blessed = fake_model(tmp_path / f"model-{span}"), blessed_record()
+        seen = dataclasses.replace(blessed.data, spans=(span,))
+        push(model, push_dir, dataclasses.replace(blessed, data=seen), keep=5)
+    rollback(push_dir, 1)
+    record = tmp_path / "push" / "2" / RECORD_FILE
+    record.write_text(json.dumps({**json.loads(record.read_text()), "format": 99}))
+    assert not find_new_data(spanned(config, "1")).is_new
+    assert find_new_data(spanned(config, "3")).is_new
 
 
 @pytest.fixture
