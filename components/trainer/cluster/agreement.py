@@ -21,6 +21,7 @@ def check_same_state(
     differing = [key for key in state if len({json.dumps(p["state"][key]) for p in processes}) > 1]
     if not differing:
         return
+    collectives.leave()
     lines = [
         f"  {process['name']}: "
         + ", ".join(f"{key} {process['state'][key]}" for key in differing)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from yt8m.components.trainer.cluster.errors import ignoring_lost_peers
 from yt8m.components.trainer.cluster.strategy import local_replicas
 
 
@@ -33,6 +34,16 @@ class Collectives:
     def wait_for_all(self) -> None:
         """Return when every process has come here: what one wrote before, all can read."""
         self.any_process([True])
+
+    def leave(self) -> None:
+        """Return when every process has come here, or has been here and gone.
+
+        What a process has sent may still be on its way to another when its own call returns. If it
+        ended then, the other would miss the answer that both have: the last thing that they agree
+        on is therefore followed by this, of which nobody needs the result.
+        """
+        with ignoring_lost_peers():
+            self.wait_for_all()
 
     def broadcast_from_chief(self, value: float) -> float:
         """Return the chief's `value`, in every process."""

@@ -60,17 +60,31 @@ def as_lost_peer(error: BaseException) -> BaseException:
 
 
 @contextmanager
+def ignoring_lost_peers() -> Iterator[None]:
+    """For what only tells the others something: where one has gone, there is nobody to tell."""
+    try:
+        yield
+    except tf.errors.OpError as error:
+        if not _is_lost_peer(error):
+            raise
+
+
+@contextmanager
 def explaining_lost_peers(cluster: Cluster) -> Iterator[None]:
     """TensorFlow's words for a dead peer as one sentence that says what to do."""
     try:
         yield
     except tf.errors.OpError as error:
-        if cluster.kind is ClusterKind.LOCAL or not isinstance(as_lost_peer(error), _LOST_PEER):
+        if cluster.kind is ClusterKind.LOCAL or not _is_lost_peer(error):
             raise
         raise Yt8mError(
             f"{cluster}: lost contact with another process of the cluster. Its log says why; start "
             "all processes again, and training continues from the newest checkpoint"
         ) from error
+
+
+def _is_lost_peer(error: tf.errors.OpError) -> bool:
+    return isinstance(as_lost_peer(error), _LOST_PEER)
 
 
 @contextmanager

@@ -45,6 +45,7 @@ class Plateau(Hook):
         score = scores.to_dict()[self._config.metric] if scores.is_finite else math.nan
         value = training.collectives.broadcast_from_chief(score)
         if value != value and not training.can_go_back:
+            training.collectives.leave()
             raise diverged(training.step)
         decision = plateau.decide(
             self._config, self.decided, value=value, step=training.step, known=self._metrics

@@ -96,7 +96,9 @@ def run(parts: Parts, stop: StopSignal) -> None:
         for hook in parts.hooks:
             hook.close()
     _finish(parts)
-    parts.training.collectives.wait_for_all()  # nobody leaves while the chief still writes
+    collectives = parts.training.collectives
+    collectives.wait_for_all()  # what the chief writes is there, or this process fails with it
+    collectives.leave()
 
 
 def _finish(parts: Parts) -> None:

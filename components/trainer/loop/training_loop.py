@@ -50,6 +50,7 @@ class Loop:
             if signal or (save and not self._is_to_validate()):
                 self._save()
             if signal:
+                training.collectives.leave()
                 self._stop.obey(
                     f"ended by a signal at step {training.step} of {steps}; the state is saved in "
                     f"{training.checkpoints.directory}, and the same command continues"
@@ -117,6 +118,7 @@ class Loop:
             hook.before_save(training)
         if not are_finite(training.network.get_weights()):
             if training.is_over or not training.can_go_back:
+                training.collectives.leave()  # weights are alike in all processes
                 raise diverged(training.step)
             return  # what cannot be trained further is not worth a checkpoint
         began = time.monotonic()
