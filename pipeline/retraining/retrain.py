@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
+from yt8m.components.artifacts.version_record import Origin, VersionRecord
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.sources import Sources, resolve_sources
 from yt8m.components.example_gen.spans import spans_text
@@ -145,15 +147,18 @@ def _newest_known_span(config: PipelineConfig) -> int | None:
         return None
     known = [*version.record.data.spans]
     passed_over: list[int] = []
-    for number in reversed(list_versions(push_dir)):
-        try:
-            record = load_record(push_dir, number)
-        except (UnusableVersionError, NewerFormatError):
-            continue  # of a newer yt8m, say, from which a rollback came back
+    for record in _readable_records(push_dir):
         if record.model_digest == version.record.model_digest:
             known += passed_over
         passed_over += record.data.spans
     return max(known, default=None)
+
+
+def _readable_records(push_dir: str) -> Iterator[VersionRecord]:
+    """The newest first, without those of a newer yt8m, from which a rollback came back."""
+    for number in reversed(list_versions(push_dir)):
+        with contextlib.suppress(UnusableVersionError, NewerFormatError):
+            yield load_record(push_dir, number)
 
 
 def _named(sources: Sources) -> str:
@@ -165,7 +170,7 @@ def _named(sources: Sources) -> str:
 def stale_data(config: PipelineConfig, layout: Layout, *, now: float) -> str:
     """The alarm that nothing new came for more than `retrain.alarm_days`; empty while it did."""
     days = config.retrain.alarm_days
-    since = _last_made(config, layout)
+    since = None if days is None else _first_met(config, layout)
     if days is None or since is None or now - since <= days * _DAY_S:
         return ""
     return (
@@ -174,15 +179,38 @@ def stale_data(config: PipelineConfig, layout: Layout, *, now: float) -> str:
     )
 
 
-def _last_made(config: PipelineConfig, layout: Layout) -> float | None:
-    """When a model was last made from new data; on an empty root the registry knows."""
-    known = next(read_run_records(layout), None)
-    if known is not None:
-        return known.started
-    version = newest(config.pusher.push_dir) if config.pusher.push_dir else None
-    if version is None or not version.record.created:
-        return None
-    return datetime.datetime.fromisoformat(version.record.created).timestamp()
+def _first_met(config: PipelineConfig, layout: Layout) -> float | None:
+    """When a run first met the data that are there now; on an empty root the registry knows.
+
+    Later runs on the same data, such as experiments, are no sign that new ones came.
+    """
+    digest = resolve_sources(windowed(config).data).digest
+    met = [run.started for run in read_run_records(layout) if run.source_digest == digest]
+    if met or not config.pusher.push_dir:
+        return min(met, default=None)
+    pushed = [
+        record
+        for record in _readable_records(config.pusher.push_dir)
+        if record.origin is Origin.PUSH and record.created
+    ]
+    latest = max(pushed, key=_age_of_data, default=None)
+    moments = [
+        datetime.datetime.fromisoformat(record.created).timestamp()
+        for record in pushed
+        if latest is not None and _are_of_same_data(record, latest)
+    ]
+    return min(moments, default=None)
+
+
+def _age_of_data(record: VersionRecord) -> tuple[int, int]:
+    return max(record.data.spans, default=-1), record.version
+
+
+def _are_of_same_data(a: VersionRecord, b: VersionRecord) -> bool:
+    """Whether the newest span of both is one; without spans, whether the records are equal."""
+    if a.data.spans and b.data.spans:
+        return max(a.data.spans) == max(b.data.spans)
+    return a.data.manifest_digest == b.data.manifest_digest
 
 
 def backoff(config: RetrainConfig, retry: int) -> float:

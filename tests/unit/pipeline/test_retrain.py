@@ -12,13 +12,18 @@ from registry_models import blessed_record, fake_model
 
 from yt8m.cli.main import run as yt8m
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
-from yt8m.components.artifacts.version_record import RECORD_FILE
+from yt8m.components.artifacts.version_record import RECORD_FILE, parse_record
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.components.registry.push import push, rollback
 from yt8m.pipeline.config import MetadataConfig
 from yt8m.pipeline.metadata import RUN_CONTEXT, MlmdLineage, connection_config
 from yt8m.pipeline.presets import load_config
-from yt8m.pipeline.retraining.retrain import find_new_data, retraining_config, windowed
+from yt8m.pipeline.retraining.retrain import (
+    find_new_data,
+    retraining_config,
+    stale_data,
+    windowed,
+)
 from yt8m.pipeline.run.prometheus import write_metrics
 from yt8m.pipeline.run_record import write_record
 from yt8m.pipeline.workspace import Layout
@@ -159,6 +164,52 @@ def test_a_newer_yt8ms_version_that_a_rollback_passed_over_is_no_hindrance(confi
     record.write_text(json.dumps({**json.loads(record.read_text()), "format": 99}))
     assert not find_new_data(spanned(config, "1")).is_new
     assert find_new_data(spanned(config, "3")).is_new
+
+
+DAY = 86400.0
+
+
+def alarm(config, *, day):
+    retrain = dataclasses.replace(config.retrain, alarm_days=7.0)
+    config = dataclasses.replace(config, retrain=retrain)
+    return stale_data(config, Layout(config.root), now=day * DAY)
+
+
+@pytest.mark.parametrize("experiment_of", ["last:1", "last:2", "2"])
+def test_experiments_on_a_schedules_root_are_no_sign_of_new_data(config, experiment_of):
+    schedules = RunRecord(
+        run_id="1",
+        started=10 * DAY,
+        verdict=Verdict.PUSHED,
+        source_digest=source_digest(windowed(config).data),
+    )
+    digest = source_digest(spanned(config, experiment_of).data)
+    experiment = RunRecord(run_id="2", started=19 * DAY, source_digest=digest)
+    for record in (schedules, experiment):
+        write_record(Layout(config.root), record)
+    assert alarm(config, day=16) == ""
+    assert "10.0 days" in alarm(config, day=20)
+
+
+@pytest.mark.parametrize("later", [[], [3], [2], ["rollback"]])
+def test_on_an_empty_root_neither_are_those_that_pushed_nor_rollbacks(config, tmp_path, later):
+    push_dir = str(tmp_path / "push")
+
+    def pushed(day, span):
+        created = f"1970-01-{day + 1:02}T00:00:00+00:00"
+        model = fake_model(tmp_path / f"model-{day}")
+        seen = dataclasses.replace(blessed_record().data, spans=(span,), manifest_digest=str(span))
+        version = push(model, push_dir, dataclasses.replace(blessed_record(), data=seen), keep=5)
+        file = Path(version.path, RECORD_FILE)
+        record = dataclasses.replace(parse_record(file.read_text()), created=created)
+        file.write_text(record.to_json())
+
+    pushed(1, 2)
+    pushed(10, 3)
+    for what in later:
+        rollback(push_dir, 1) if what == "rollback" else pushed(19, what)
+    assert alarm(config, day=16) == ""
+    assert "10.0 days" in alarm(config, day=20)
 
 
 @pytest.fixture

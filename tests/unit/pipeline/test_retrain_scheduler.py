@@ -13,6 +13,7 @@ import pytest
 
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
+from yt8m.components.example_gen.sources import source_digest
 from yt8m.pipeline.config import RetrainConfig
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.retraining import retrain
@@ -53,8 +54,13 @@ def scheduler_on(tmp_path, monkeypatch):
 
     monkeypatch.setattr(retrain, "_HEARTBEAT_S", 6 * 3600.0)
 
+    (tmp_path / "data").mkdir()
+    for name in ("train0.tfrecord", "validate0.tfrecord"):
+        (tmp_path / "data" / name).touch()
+
     def create(expression, clock, *settings, zone="UTC"):
-        config = load_config("smoke", [f"root={tmp_path}", *settings])
+        places = [f"root={tmp_path}", f"data.root={tmp_path / 'data'}"]
+        config = load_config("smoke", [*places, *settings])
         cron = parse_cron(expression, zone=zone, cluster_zone=zone)
         return RetrainScheduler([], config, cron, Console(), now=clock.now, sleep=clock.sleep)
 
@@ -267,9 +273,11 @@ def test_an_alarm_is_raised_where_nothing_new_came_for_too_long(scheduler_on, en
     code = f"import sys; open({str(heard)!r}, 'w').write(sys.stdin.read())"
     hook = f"notify.command={json.dumps([sys.executable, '-c', code])}"
     clock = Clock()
-    begin_record(Layout(tmp_path), RunRecord(run_id="1", started=clock.time.timestamp()))
     ends_with(4, 4)
     scheduler = scheduler_on("0 3 * * *", clock, hook, "retrain.alarm_days=7")
+    digest = source_digest(scheduler._config.data)
+    record = RunRecord(run_id="1", started=clock.time.timestamp(), source_digest=digest)
+    begin_record(Layout(tmp_path), record)
     clock.advance(days=6)
     scheduler.run_once()
     assert not heard.exists()
