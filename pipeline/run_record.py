@@ -74,11 +74,12 @@ def begin_record(layout: Layout, record: RunRecord) -> None:
 
 
 def read_record(layout: Layout, run_id: str) -> RunRecord | None:
-    """The record of `run_id`; None when there is none that can be read."""
+    """The record of `run_id`, whose root may have moved; None when none can be read."""
     try:
-        return read_file(storage.join(layout.run(run_id), FILE_NAME), RunRecord.from_json)
+        record = read_file(storage.join(layout.run(run_id), FILE_NAME), RunRecord.from_json)
     except (OSError, DamagedFileError):
         return None
+    return dataclasses.replace(record, report=record.place_in(layout.root, record.report))
 
 
 def read_run_records(layout: Layout) -> Iterator[RunRecord]:

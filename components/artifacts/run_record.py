@@ -7,6 +7,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any
 
+from yt8m.components import storage
 from yt8m.components.artifacts.decision import Check
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.schemas.errors import (
@@ -130,6 +131,12 @@ class RunRecord(JsonFile):
     def exit_code(self) -> int:
         """The command's exit code."""
         return EXIT_USER if self.given_wrong else _EXIT_CODES[self.verdict]
+
+    def place_in(self, root: str, path: str) -> str:
+        """The place of the run's file `path` below `root`, to which its root may have moved."""
+        former = f"{self.config.get('root', '')}/"
+        below = path.removeprefix(former)
+        return path if below == path or former == "/" else storage.join(root, below)
 
     def node(self, name: str) -> NodeRecord:
         return next(node for node in self.nodes if node.name == name)

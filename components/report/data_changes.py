@@ -41,7 +41,8 @@ def _previous_run(run_file: str) -> tuple[str, Mapping[str, Any]] | None:
             continue
         try:
             record = read_file(storage.join(runs, name, FILE_NAME), RunRecord.from_json)
-            summary = storage.join(record.report.rpartition("/")[0], SUMMARY_FILE)
+            page = record.place_in(runs.rpartition("/")[0], record.report)
+            summary = storage.join(page.rpartition("/")[0], SUMMARY_FILE)
             data = read_file(summary, fields_of)["data"]
         except (OSError, KeyError, DamagedFileError):
             continue  # it ended early, or housekeeping has taken its report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from yt8m.components.artifacts.estimate import Estimate
@@ -40,7 +40,7 @@ def results_of_run(
     layout: Layout, record: RunRecord, lineage: Lineage | None = None
 ) -> ModelResults:
     """The results of a run of this root; `lineage` where it is open already."""
-    executions = lineage.executions(record.run_id) if lineage else executions_of(layout, record)
+    executions = executions_of(layout, record, lineage)
     uris = {
         (execution.node, output.key): output.uri
         for execution in executions
@@ -77,7 +77,18 @@ def lineage_of(layout: Layout, record: RunRecord) -> Lineage | None:
     return open_lineage(config, layout.database)
 
 
-def executions_of(layout: Layout, record: RunRecord) -> list[ExecutionFacts]:
-    """The components of the run in their order, with what they put out."""
-    lineage = lineage_of(layout, record)
-    return lineage.executions(record.run_id) if lineage else []
+def executions_of(
+    layout: Layout, record: RunRecord, lineage: Lineage | None = None
+) -> list[ExecutionFacts]:
+    """The components of the run in their order, with the places of their outputs in this root."""
+    lineage = lineage or lineage_of(layout, record)
+    return [
+        replace(
+            execution,
+            outputs=tuple(
+                replace(output, uri=record.place_in(layout.root, output.uri))
+                for output in execution.outputs
+            ),
+        )
+        for execution in (lineage.executions(record.run_id) if lineage else ())
+    ]

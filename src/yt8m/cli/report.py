@@ -43,4 +43,4 @@ def _why(record: RunRecord) -> str:
         return "it is still running, and writes its report at the end"
     if record.verdict is Verdict.KILLED:
         return f"it was killed {record.reason}; the run that continues it has one"
-    return f"{record.report or 'its file'} no longer exists"
+    return f"{record.report or 'its file'} no longer exists; with --all its figures are shown"

@@ -385,7 +385,10 @@ def test_only_classes_with_enough_videos_are_best_worst_gained_or_lost() -> None
 def run_with_data(root: Path, run_id: str, data: DataSummary) -> str:
     """A complete run with a report of `data`; the answer is its record's path."""
     page = write_report(RunReport(data=data), str(root / "report" / run_id))
-    record = RunRecord(run_id=run_id, started=1.0, verdict=Verdict.PUSHED, report=page)
+    config = {"root": str(root)}
+    record = RunRecord(
+        run_id=run_id, started=1.0, verdict=Verdict.PUSHED, report=page, config=config
+    )
     write(root / "runs" / run_id / "run.json", record.to_json())
     return str(root / "runs" / run_id / "run.json")
 
@@ -411,6 +414,13 @@ def test_data_are_compared_with_those_of_the_run_before(tmp_path: Path) -> None:
         ("labels of class a", "900", "1,800"),
     ]
     assert compared(old, previous_data(str(newest / "run.json"), None)).changes == ()
+
+
+def test_the_run_before_is_found_where_the_root_was_moved(tmp_path: Path) -> None:
+    run_with_data(tmp_path / "root", "1", data_of("d1", 1000))
+    (tmp_path / "root").rename(tmp_path / "moved")
+    run_file = run_with_data(tmp_path / "moved", "2", data_of("d2", 12))
+    assert previous_data(run_file, None)[0] == "run 1"
 
 
 def test_without_an_earlier_run_the_baselines_data_are_compared(tmp_path: Path) -> None:

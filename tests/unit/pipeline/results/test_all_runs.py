@@ -1,14 +1,19 @@
 """The page over all runs: every run, its curves, its versions and what the gate observed."""
 
+import dataclasses
 import html
 import re
+from unittest.mock import Mock
 
 import pytest
 from all_runs import LAST, some_runs
 
 from yt8m.cli.main import run
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
-from yt8m.pipeline.run_record import begin_record
+from yt8m.pipeline.lineage import ArtifactFacts, ExecutionFacts
+from yt8m.pipeline.python.runs import runs
+from yt8m.pipeline.results.model_results import results_of_run
+from yt8m.pipeline.run_record import begin_record, read_record
 from yt8m.pipeline.workspace import Layout
 
 
@@ -74,6 +79,42 @@ def test_each_run_has_its_margin_to_each_limit(page):
     assert failed.replace("\N{MINUS SIGN}", "-") == (
         "20260107-030000 change of gap against the baseline >= 0 -0.0200 -0.0200 ✗ failed"
     )
+
+
+def test_a_root_that_was_moved_has_its_reports_and_its_artifacts(tmp_path, capsys):
+    root, moved = tmp_path / "root", tmp_path / "moved"
+    page = root / "artifacts" / "Report" / "report" / "7" / "report.html"
+    place = root / "artifacts" / "Evaluator" / "evaluation" / "5"
+    page.parent.mkdir(parents=True)
+    page.write_text("x")
+    run_id = "20260101-030000-000000"
+    record = RunRecord(run_id=run_id, started=1.0, verdict=Verdict.PUSHED, report=str(page))
+    record = dataclasses.replace(record, config={"root": str(root)})
+    begin_record(Layout(root), record)
+    root.rename(moved)
+
+    now_at = moved / page.relative_to(root)
+    assert run(["report", "--root", str(moved)]) == 0
+    assert capsys.readouterr().out == f"{now_at}\n"
+    assert run(["report", "--root", str(moved), "--all"]) == 0
+    assert str(page.relative_to(root)) in (moved / "runs.html").read_text()
+    assert runs(moved)[0].report == now_at
+    output = ArtifactFacts(artifact_id=5, key="evaluation", type_name="E", uri=str(place))
+    execution = ExecutionFacts(
+        execution_id=5,
+        node="Evaluator",
+        state="COMPLETE",
+        started=1.0,
+        ended=2.0,
+        outputs=(output,),
+    )
+    lineage = Mock(executions=lambda of: [execution] if of == run_id else [])
+    results = results_of_run(Layout(moved), read_record(Layout(moved), run_id), lineage)
+    assert results.outputs.uri("evaluation") == str(moved / place.relative_to(root))
+    now_at.unlink()
+    capsys.readouterr()
+    assert run(["report", "--root", str(moved)]) == 2
+    assert f"{now_at} no longer exists; with --all" in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_command_writes_the_page_also_where_a_run_has_left_nothing(tmp_path, capsys):
