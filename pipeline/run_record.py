@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from yt8m.schemas.errors import UserError
 from yt8m.schemas.json_file import DamagedFileError
 
 _RUN_ID = "%Y%m%d-%H%M%S-%f"
+_ADVICE = "restore it from a copy, or remove its directory"
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,14 @@ def begin_record(layout: Layout, record: RunRecord) -> None:
 def read_record(layout: Layout, run_id: str) -> RunRecord | None:
     """The record of `run_id`, whose root may have moved; None when none can be read."""
     try:
-        record = read_file(storage.join(layout.run(run_id), FILE_NAME), RunRecord.from_json)
+        return _read(layout, run_id)
     except (OSError, DamagedFileError):
         return None
+
+
+def _read(layout: Layout, run_id: str) -> RunRecord:
+    path = storage.join(layout.run(run_id), FILE_NAME)
+    record = read_file(path, RunRecord.from_json, advice=_ADVICE)
     return dataclasses.replace(record, report=record.place_in(layout.root, record.report))
 
 
@@ -88,6 +94,18 @@ def read_run_records(layout: Layout) -> Iterator[RunRecord]:
         record = read_record(layout, name)
         if record is not None:
             yield record
+
+
+def unreadable_runs(layout: Layout, records: Iterable[RunRecord]) -> Iterator[str]:
+    """The runs that are missing in `records`, the newest first, each with what is wrong."""
+    read = {record.run_id for record in records}
+    for name in sorted(set(storage.list_directories(layout.runs)) - read, reverse=True):
+        try:
+            _read(layout, name)
+        except FileNotFoundError:
+            continue  # somebody else's directory, or a run that was removed meanwhile
+        except (OSError, DamagedFileError) as error:
+            yield f"the record of run {name} cannot be used: {error}"
 
 
 def list_runs(layout: Layout) -> list[RunRecord]:
@@ -107,6 +125,8 @@ def record_named(layout: Layout, run_id: str) -> RunRecord:
     for record in records:
         if run_id in ("", record.run_id):
             return record
+    if run_id and storage.exists(storage.join(layout.run(run_id), FILE_NAME)):
+        return _read(layout, run_id)  # which says what is wrong with it
     known = ", ".join(record.run_id for record in records[:5]) or "none"
     raise UserError(f"no run {run_id} in {layout.root}; the newest are {known}")
 

@@ -33,7 +33,7 @@ from yt8m.components.report.model import Curve, MetricRow
 from yt8m.components.report.rendering import render
 from yt8m.pipeline.results.comparison import changed_settings
 from yt8m.pipeline.results.model_results import ModelResults, lineage_of, results_of_run
-from yt8m.pipeline.run_record import display_status, list_runs
+from yt8m.pipeline.run_record import display_status
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.metric_names import GAP, LOSS
@@ -60,9 +60,8 @@ class RunRow:
     settings: Sequence[str]  # what makes the model and was other in the run before
 
 
-def all_runs_page(layout: Layout) -> str:
-    """One HTML file, in the report's style."""
-    records = list_runs(layout)
+def all_runs_page(layout: Layout, records: Sequence[RunRecord]) -> str:
+    """One HTML file, in the report's style; `records` are all of the root's, the newest first."""
     lineage = lineage_of(layout, records[0]) if records else None
     results = {record.run_id: results_of_run(layout, record, lineage) for record in records[:_READ]}
     return render_runs(layout, records, results)

@@ -16,7 +16,7 @@ from yt8m.components.example_gen.sources import has_dates
 from yt8m.components.example_gen.spans import span_name
 from yt8m.components.metrics.catalogue import info_of
 from yt8m.pipeline.results.model_results import lineage_of
-from yt8m.pipeline.run_record import display_status, list_runs
+from yt8m.pipeline.run_record import display_status, list_runs, unreadable_runs
 from yt8m.pipeline.workspace import Layout, layout_of
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
@@ -29,6 +29,9 @@ _SHORT = 90
 def run(args: HistoryArguments, console: Console) -> None:
     layout = layout_of(args.root)
     records = list_runs(layout)
+    problems = list(unreadable_runs(layout, records))
+    for problem in problems:
+        console.warn(problem)
     lineage = lineage_of(layout, records[0]) if records else None
     noted = dict(lineage.notes()) if lineage else {}
     runs = [{"run_id": run_id, **notes} for run_id, notes in noted.items()]
@@ -49,7 +52,7 @@ def run(args: HistoryArguments, console: Console) -> None:
         _export(args.mlflow, args.experiment or "", console, layout, records, runs)
     dated = {record.run_id for record in records if _has_dates(record)}
     text = _csv(runs) if args.csv else _table(runs, args.metric or [GAP], dated, console)
-    console.result({"runs": runs}, text)
+    console.result({"runs": runs, "problems": problems}, text)
 
 
 def _export(

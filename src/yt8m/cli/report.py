@@ -9,7 +9,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.pipeline.results.all_runs import all_runs_page
-from yt8m.pipeline.run_record import record_named
+from yt8m.pipeline.run_record import list_runs, record_named, unreadable_runs
 from yt8m.pipeline.workspace import layout_of
 from yt8m.schemas.errors import UserError, Yt8mError
 
@@ -17,8 +17,10 @@ from yt8m.schemas.errors import UserError, Yt8mError
 def run(args: ReportArguments, console: Console) -> None:
     layout = layout_of(args.root)
     if args.all:
-        page = layout.all_runs
-        storage.write_text(page, all_runs_page(layout))
+        page, records = layout.all_runs, list_runs(layout)
+        for problem in unreadable_runs(layout, records):
+            console.warn(problem)
+        storage.write_text(page, all_runs_page(layout, records))
         console.result({"report": page}, page)
         _open(args, page)
         return

@@ -5,6 +5,9 @@ import datetime
 import json
 from pathlib import Path
 
+import pytest
+
+from yt8m.cli.main import run as yt8m
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, Verdict
 from yt8m.pipeline.run_record import (
     begin_record,
@@ -84,3 +87,25 @@ def test_a_record_by_a_yt8m_that_knew_fewer_keys_claims_nothing():
     claimed = {key for key in keys if getattr(record, key)}
     assert claimed == {"verdict"}
     assert record.verdict is Verdict.RUNNING
+
+
+@pytest.mark.parametrize("content", ["", '{"run_id": '])
+def test_a_run_whose_record_is_empty_or_cut_off_is_named(tmp_path, capsys, content):
+    layout = Layout(tmp_path)
+    for name in ("20260301-1", "20260302-1"):
+        begin_record(layout, dataclasses.replace(RECORD, run_id=name))
+    broken = Path(layout.run("20260302-1"), "run.json")
+    broken.write_text(content)
+    Path(layout.runs, "zzz").mkdir()  # somebody else's
+    for command in (["history"], ["report", "--all"]):
+        assert yt8m([*command, "--root", str(tmp_path)]) == 0
+        said = " ".join(capsys.readouterr().err.split())
+        assert f"record of run 20260302-1 cannot be used: {broken} is damaged" in said
+        assert "restore it from a copy, or remove its directory" in said
+        assert "zzz" not in said
+    assert yt8m(["history", "--root", str(tmp_path), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [run["run_id"] for run in answer["runs"]] == ["20260301-1"]
+    assert [str(broken) in problem for problem in answer["problems"]] == [True]
+    assert yt8m(["report", "20260302-1", "--root", str(tmp_path)]) == 2
+    assert f"{broken} is damaged" in " ".join(capsys.readouterr().err.split())
