@@ -9,6 +9,7 @@
     baseline           what the candidate was compared with; null where there was none
     videos, examples   evaluated; examples are rows: segments at segment level, else videos
     spans              that the evaluated data are of; empty where data have none
+    dated              whether every span is a date
     metrics            name -> {value, lower, upper} of the candidate (null where undefined)
     baseline_metrics   the same of the baseline, {} without one
     differences        candidate - baseline, by name, {value, lower, upper}
@@ -33,6 +34,7 @@ import math
 from dataclasses import dataclass, field
 
 from yt8m.components.artifacts.estimate import Estimate, estimate_text, paired_difference
+from yt8m.components.artifacts.spans import spans_text
 from yt8m.schemas.json_file import JsonFile
 from yt8m.schemas.metric_names import GAP
 
@@ -128,6 +130,7 @@ class Decision(JsonFile):
     videos: int = 0
     examples: int = 0
     spans: tuple[int, ...] = ()
+    dated: bool = False
     metrics: dict[str, Estimate] = field(default_factory=dict)
     baseline_metrics: dict[str, Estimate] = field(default_factory=dict)
     differences: dict[str, Estimate] = field(default_factory=dict)
@@ -156,8 +159,7 @@ def decision_text(decision: Decision) -> str:
     """The decision as a person reads it."""
     rows = "segments" if decision.examples != decision.videos else ""
     among = f" ({decision.examples:,} {rows})" if rows else ""
-    several = "spans" if len(decision.spans) > 1 else "span"
-    of = f" of {several} {', '.join(map(str, decision.spans))}" if decision.spans else ""
+    of = f" of {spans_text(decision.spans, dated=decision.dated)}" if decision.spans else ""
     lines = [
         f"{'BLESSED' if decision.blessed else 'NOT BLESSED'}: {decision.reason}",
         f"  evaluated: {decision.videos:,} videos{among}{of}; "

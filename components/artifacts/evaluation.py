@@ -5,6 +5,7 @@
     level, top_k       video | frame | segment; classes of each video that count
     videos, examples   evaluated; examples are rows: segments at segment level, else videos
     spans              that the evaluated shards are of; empty where data have none
+    dated              whether every span is a date
     confidence         level of all intervals, null without
     metrics            {name, title, is_share, lower_is_better} of each, in the order of display
     overall            {examples, videos, candidate, baseline, difference}: each of the last three
@@ -102,6 +103,7 @@ class Evaluation(JsonFile):
     overall: SliceMetrics
     metrics: tuple[MetricInfo, ...] = ()
     spans: tuple[int, ...] = ()
+    dated: bool = False
     confidence: float | None = None
     slices: tuple[SliceMetrics, ...] = ()
     classes: tuple[ClassMetrics, ...] = ()

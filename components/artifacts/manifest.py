@@ -41,6 +41,7 @@ class Manifest(JsonFile):
     level: Level
     shards: tuple[Shard, ...]
     verify: str = "off"  # the policy under which the figures were obtained
+    dated: bool = False  # whether every span is a date
     transformed: bool = False  # whether the records are Transform's, with one vector `features`
 
     def split(self, name: str) -> tuple[Shard, ...]:

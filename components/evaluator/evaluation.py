@@ -41,6 +41,7 @@ def evaluate(
     level: Level,
     vocabulary: Vocabulary | None = None,
     spans: tuple[int, ...] = (),
+    dated: bool = False,
     notes: Sequence[str] = (),
 ) -> Evaluation:
     """The figures of all data and of every slice."""
@@ -54,6 +55,7 @@ def evaluate(
         metrics=tuple(metric.info for metric in metrics),
         overall=_undefined(scored, metrics),
         spans=spans,
+        dated=dated,
         notes=tuple(all_notes),
         broken=dict(scored.broken),
     )

@@ -129,6 +129,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             level=job.plan.level,
             vocabulary=job.vocabulary,
             spans=job.chosen.spans,
+            dated=job.chosen.dated,
             notes=[*job.chosen.notes, *notes],
         )
         if job.contender.champion is not None and job.contender.model is None:
@@ -217,7 +218,7 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
         features=features,
     )
     has_baseline = plan.baseline is not None
-    chosen = choose_shards(config, examples.shards)
+    chosen = choose_shards(config, examples.shards, dated=examples.dated)
     return _Job(
         config=config,
         mode=gate.mode,

@@ -103,6 +103,7 @@ def decide(
         videos=evaluation.videos,
         examples=evaluation.examples,
         spans=evaluation.spans,
+        dated=evaluation.dated,
         metrics=dict(overall.candidate),
         baseline_metrics=dict(overall.baseline),
         differences=dict(overall.difference),

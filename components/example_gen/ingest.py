@@ -13,6 +13,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.manifest import FILE_NAME, QUARANTINE_FILE, Manifest, Shard
 from yt8m.components.artifacts.record_index import FILE_NAME as INDEX_FILE
 from yt8m.components.artifacts.record_index import ShardIndex, pack_index
+from yt8m.components.artifacts.spans import spans_text
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.config import DataConfig, Ingest, SplitRoles
 from yt8m.components.example_gen.leaks import (
@@ -82,7 +83,12 @@ def ingest(
         known = {}
         shards = materialize_shards(reports, ingest=config.ingest, root=examples_uri)
     _check_splits(shards, accounts)
-    manifest = Manifest(level=config.level, shards=tuple(shards), verify=config.verify.value)
+    manifest = Manifest(
+        level=config.level,
+        shards=tuple(shards),
+        verify=config.verify.value,
+        dated=sources.dated,
+    )
     if accounts.quarantined:
         storage.write_text(storage.join(examples_uri, QUARANTINE_FILE), quarantine_json(reports))
     sample_splits = materialize_sample(
@@ -185,6 +191,6 @@ def _warnings(reports: Sequence[ShardReport]) -> Iterator[str]:
 
 
 def _summary(accounts: RecordCounts, sources: Sources) -> str:
-    spans = f", spans {', '.join(map(str, sources.spans))}" if sources.spans else ""
+    spans = f", {spans_text(sources.spans, dated=sources.dated)}" if sources.spans else ""
     before = f", {accounts.remembered} of them verified before" if accounts.remembered else ""
     return f"ExampleGen: {accounts.text()}; {accounts.shards} shards{before}{spans}"

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from yt8m.components import storage
+from yt8m.components.artifacts.spans import have_dates, span_name
 from yt8m.components.example_gen.config import DataConfig, Ingest
 from yt8m.components.example_gen.spans import (
     SpanPattern,
     choose_spans,
     parse_pattern,
-    span_name,
 )
 from yt8m.components.records.shared_index import FOLDER
 from yt8m.components.storage.errors import OF_THE_FILE, storage_failures_explained
@@ -120,7 +120,7 @@ def resolve_sources(config: DataConfig, *, data_root: str = "", span: str = "") 
     found_shards = {name: _find(root, name, texts) for name, texts in patterns.items()}
     _check_found(config, root, patterns, found_shards)
     wanted = span or config.span
-    dated = has_dates(config)
+    dated = have_dates(text for texts in patterns.values() for text in texts)
     available = _complete_spans(config, patterns, found_shards, wanted, dated=dated)
     chosen = choose_spans(available, wanted, dated=dated) if available else ()
     shards = [
@@ -153,13 +153,6 @@ def _patterns(config: DataConfig) -> dict[str, tuple[str, ...]]:
     if config.divide.patterns:
         return {UNDIVIDED: config.divide.patterns}
     return {name: texts for name, texts in config.splits.items() if texts}
-
-
-def has_dates(config: DataConfig) -> bool:
-    """Whether every span is a date, so that messages speak of dates."""
-    parsed = [parse_pattern(text) for texts in _patterns(config).values() for text in texts]
-    dated = [pattern.has_date for pattern in parsed if pattern.has_span]
-    return bool(dated) and all(dated)
 
 
 def _absolute(root: str, patterns: dict[str, tuple[str, ...]]) -> str:

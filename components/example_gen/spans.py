@@ -1,21 +1,21 @@
 """Span, version and date patterns with TFX's meaning, and the choice among the spans found.
 
 A pattern holds either `{SPAN}` or all of `{YYYY}` `{MM}` `{DD}`, and with either of them
-`{VERSION}`; `{SPAN:3}` and `{VERSION:3}` are zero-padded to that width. A date's span is its
-number of days since 1970-01-01. Of each span the highest version counts.
+`{VERSION}`; `{SPAN:3}` and `{VERSION:3}` are zero-padded to that width. Of each span the highest
+version counts.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from yt8m.components import storage
+from yt8m.components.artifacts.spans import date_span, span_names
 from yt8m.schemas.errors import UserError
 
-_EPOCH = datetime.date(1970, 1, 1)
 _FIELD = re.compile(r"\{(SPAN|VERSION)(?::([^}]*))?\}|\{(YYYY|MM|DD)\}|\{([^}]*)\}")
 _DATE_DIGITS = {"YYYY": 4, "MM": 2, "DD": 2}
 _WILDCARDS = {"*": "[^/]*", "?": "[^/]"}
@@ -99,25 +99,9 @@ def choose_spans(available: Iterable[int], wanted: str, *, dated: bool = False) 
             f"span {wanted}: write latest, last:N, a number or a date (YYYY-MM-DD)"
         ) from error
     if span not in spans:
-        there = ", ".join(span_name(span, dated=dated) for span in spans[-10:]) or "none"
+        there = span_names(spans[-10:], dated=dated) or "none"
         raise UserError(f"span {wanted} is not there; the newest that are: {there}")
     return (span,)
-
-
-def span_name(span: int, *, dated: bool) -> str:
-    """The span for a message: the number, and the date that a pattern of dates made it of."""
-    return f"{_EPOCH + datetime.timedelta(days=span)} ({span})" if dated else str(span)
-
-
-def spans_text(spans: Sequence[int], *, dated: bool) -> str:
-    """`span 7`, `spans 6, 7`, each as `span_name` has it."""
-    names = ", ".join(span_name(span, dated=dated) for span in spans)
-    return f"span {names}" if len(spans) == 1 else f"spans {names}"
-
-
-def date_span(date: datetime.date) -> int:
-    """Days since 1970-01-01, TFX's span number of a date."""
-    return (date - _EPOCH).days
 
 
 def _check(text: str, names: list[str]) -> None:

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.infra_check import Serving
+from yt8m.components.artifacts.spans import are_dates, span_names, spans_text
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     Origin,
@@ -32,6 +33,7 @@ def model_card(record: VersionRecord) -> str:
     """The text of the card."""
     title = f"{_name(record)}, version {record.version}"
     decision = _part(Decision, record.decision)
+    dated = are_dates(record.configuration)
     sliced = {name for part in record.slices.values() for name in part.metrics}
     return (
         _environment()
@@ -42,7 +44,8 @@ def model_card(record: VersionRecord) -> str:
             record=record,
             titles=_TITLES,
             columns=[name for name in record.metrics if name in sliced],
-            evaluated=_evaluated(decision) if decision else "",
+            spans=span_names(record.data.spans, dated=dated),
+            evaluated=_evaluated(decision, dated=dated) if decision else "",
             checks=[check for check in decision.checks if check.applied] if decision else [],
             serving=_part(Serving, record.infra_check.get("serving") or {}),
             limits=[*_limits(record, decision)],
@@ -64,12 +67,13 @@ def _head(record: VersionRecord, title: str) -> dict[str, Any]:
     defined = {name: e.value for name, e in record.metrics.items() if e.value is not None}
     if not defined:
         return head
-    spans = ", ".join(map(str, record.decision.get("spans", ())))
+    spans = record.decision.get("spans", ())
+    of = f" of {spans_text(spans, dated=are_dates(record.configuration))}" if spans else ""
     result = {
         "task": {"type": TASK, "name": "Multi-label classification of videos"},
         "dataset": {
             "type": "youtube-8m",
-            "name": f"Evaluation records{f' of spans {spans}' if spans else ''}",
+            "name": f"Evaluation records{of}",
         },
         "metrics": [
             {"type": name, "name": _TITLES.get(name, name), "value": value}
@@ -96,10 +100,10 @@ def _part(cls: Any, fields: Mapping[str, Any]) -> Any:
         return None
 
 
-def _evaluated(decision: Decision) -> str:
+def _evaluated(decision: Decision, *, dated: bool) -> str:
     rows = decision.examples != decision.videos
     among = f" ({decision.examples:,} segments)" if rows else ""
-    of = f", of spans {', '.join(map(str, decision.spans))}" if decision.spans else ""
+    of = f", of {spans_text(decision.spans, dated=dated)}" if decision.spans else ""
     return f"On {decision.videos:,} videos{among}{of}."
 
 

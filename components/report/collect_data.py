@@ -30,6 +30,7 @@ def collect_data(outputs: RunOutputs) -> DataSummary:
         verified=manifest.verify if manifest else "",
         digest=manifest.digest if manifest else "",
         spans=manifest.spans if manifest else (),
+        dated=manifest.dated if manifest else False,
         splits=tuple(_splits(manifest)) if manifest else (),
         labels_per_record=_labels_per_record(labels),
         label_histogram=_histogram(counts),

@@ -10,6 +10,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.report import SUMMARY_FILE
 from yt8m.components.artifacts.run_record import FILE_NAME, RUNS, RunRecord
+from yt8m.components.artifacts.spans import span_names
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.report import formatting
 from yt8m.components.report.model import ConfigChange, DataSummary
@@ -66,7 +67,7 @@ def compared(data: DataSummary, before: tuple[str, Mapping[str, Any]]) -> DataSu
     name, then = before
     if not name or not data.digest:
         return data
-    old, new = _facts(then), _facts(to_dict(data))
+    old, new = (_facts(one, dated=data.dated) for one in (then, to_dict(data)))
     changes = [
         ConfigChange(
             key=key, before=old.get(key, formatting.NONE), now=new.get(key, formatting.NONE)
@@ -78,11 +79,11 @@ def compared(data: DataSummary, before: tuple[str, Mapping[str, Any]]) -> DataSu
     return dataclasses.replace(data, compared_with=name, changes=tuple(changes))
 
 
-def _facts(data: Mapping[str, Any]) -> dict[str, str]:
+def _facts(data: Mapping[str, Any], *, dated: bool) -> dict[str, str]:
     facts = {
         "level": data.get("level"),
         "content (digest)": data.get("digest"),
-        "spans": ", ".join(map(str, data.get("spans") or ())),
+        "spans": span_names(data.get("spans") or (), dated=dated),
     }
     for split in data.get("splits") or ():
         for part in ("records", "labelled", "quarantined"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from yt8m.components.artifacts.estimate import Estimate
 
@@ -48,11 +47,6 @@ def percent(share: float) -> str:
 def setting(value: object) -> str:
     """A value of the configuration."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def spans(numbers: Sequence[int]) -> str:
-    """`span 7`, `spans 6, 7`."""
-    return f"{'spans' if len(numbers) > 1 else 'span'} {', '.join(map(str, numbers))}"
 
 
 def short(value: float) -> str:

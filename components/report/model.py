@@ -132,6 +132,7 @@ class DataSummary:
     verified: str = ""
     digest: str = ""
     spans: tuple[int, ...] = ()
+    dated: bool = False  # whether every span is a date
     splits: tuple[SplitSummary, ...] = ()
     labels_per_record: float | None = None  # on average, where there are any
     label_histogram: Curve | None = None  # x is the rank of a class, y its labels
@@ -167,7 +168,7 @@ class RunReport:
 
     @property
     def evaluated(self) -> Evaluation | Decision | None:
-        """Who knows what was evaluated: `videos`, `examples`, `spans`, `notes`."""
+        """Who knows what was evaluated: `videos`, `examples`, `spans`, `dated`, `notes`."""
         return self.evaluation or self.decision
 
     @property

@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from yt8m.components.artifacts.decision import champion_lines, evidence_text
+from yt8m.components.artifacts.spans import spans_text
 from yt8m.components.report import evaluation_views as views
 from yt8m.components.report import formatting, plots
 from yt8m.schemas.config_tree import flatten
@@ -25,6 +26,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 _FILTERS = (
     champion_lines,
     evidence_text,
+    spans_text,
     formatting.count,
     formatting.duration,
     formatting.interval,
@@ -34,7 +36,6 @@ _FILTERS = (
     formatting.setting,
     formatting.signed,
     formatting.size,
-    formatting.spans,
     views.class_name,
     views.direction,
     views.f1,

@@ -9,6 +9,7 @@ from typing import Any
 
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.evaluation import ClassMetrics
+from yt8m.components.artifacts.spans import are_dates, spans_text
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.results.model_results import ModelResults
 from yt8m.schemas.config_tree import flatten, to_dict
@@ -171,7 +172,7 @@ def _evaluated(one: ModelResults) -> tuple[ClassMetrics, ...]:
 
 
 def _spans(one: ModelResults) -> str:
-    return f"span{'s' if len(one.spans) > 1 else ''} {', '.join(map(str, one.spans))}"
+    return spans_text(one.spans, dated=are_dates(one.configuration))
 
 
 def _model(one: ModelResults, otherwise: str) -> str:

@@ -14,10 +14,10 @@ from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
+from yt8m.components.artifacts.spans import spans_text
 from yt8m.components.artifacts.version_record import Origin, VersionRecord
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.sources import Sources, resolve_sources
-from yt8m.components.example_gen.spans import spans_text
 from yt8m.components.registry.versions import (
     UnusableVersionError,
     list_versions,

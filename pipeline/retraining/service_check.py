@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.artifacts.spans import spans_text
 from yt8m.components.evaluator.shard_selection import choose_shards
 from yt8m.components.example_gen.config import Ingest
 from yt8m.components.example_gen.materialize import materialize_shards
 from yt8m.components.example_gen.sources import UNDIVIDED, resolve_sources
-from yt8m.components.example_gen.spans import spans_text
 from yt8m.components.example_gen.verify import open_cache, verify_shards
 from yt8m.components.records.find import find_shards
 from yt8m.components.records.tfrecord import write_records
@@ -136,7 +136,7 @@ def _newest_labelled(config: PipelineConfig) -> Iterator[tuple[list[Shard], str]
     divided = bool(config.data.divide.patterns) and config.data.ingest is Ingest.REWRITE
     wanted = replace(config.evaluator, split=UNDIVIDED) if divided else config.evaluator
     sources = resolve_sources(config.data)
-    chosen = choose_shards(wanted, sources.shards)
+    chosen = choose_shards(wanted, sources.shards, dated=sources.dated)
     if not chosen.shards:
         raise UserError(
             f"data.splits names no files of split {config.evaluator.split}, on "
@@ -144,7 +144,7 @@ def _newest_labelled(config: PipelineConfig) -> Iterator[tuple[list[Shard], str]
         )
     where = f"split {config.evaluator.split}"
     if chosen.spans:
-        where = spans_text(chosen.spans, dated=sources.dated)
+        where = spans_text(chosen.spans, dated=chosen.dated)
     reports = verify_shards(
         chosen.shards,
         config.data,

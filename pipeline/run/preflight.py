@@ -169,7 +169,7 @@ def _data(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     if (problem := _span_problem(config, sources)) or not sources.shards:
         yield problem or f"data.root {config.data.root}: there are no records"
         return
-    choose_shards(config.evaluator, sources.shards)
+    choose_shards(config.evaluator, sources.shards, dated=sources.dated)
     yield from _places_of_records(config, sources)
     yield from _other_data(config, sources)
 

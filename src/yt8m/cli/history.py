@@ -10,15 +10,12 @@ from typing import Any
 
 from yt8m.cli.arguments.runs import HistoryArguments
 from yt8m.components.artifacts.run_record import RunRecord
+from yt8m.components.artifacts.spans import are_dates, span_names
 from yt8m.components.console.console import Console
-from yt8m.components.example_gen.config import DataConfig
-from yt8m.components.example_gen.sources import has_dates
-from yt8m.components.example_gen.spans import span_name
 from yt8m.components.metrics.catalogue import info_of
 from yt8m.pipeline.results.model_results import lineage_of
 from yt8m.pipeline.run_record import display_status, list_runs, unreadable_runs
 from yt8m.pipeline.workspace import Layout, layout_of
-from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.metric_names import GAP
 from yt8m.schemas.plain_text import csv_cell
@@ -50,7 +47,7 @@ def run(args: HistoryArguments, console: Console) -> None:
     runs.sort(key=lambda run: str(run["run_id"]), reverse=True)
     if args.mlflow:
         _export(args.mlflow, args.experiment or "", console, layout, records, runs)
-    dated = {record.run_id for record in records if _has_dates(record)}
+    dated = {record.run_id for record in records if are_dates(record.config)}
     text = _csv(runs) if args.csv else _table(runs, args.metric or [GAP], dated, console)
     console.result({"runs": runs, "problems": problems}, text)
 
@@ -84,13 +81,6 @@ def _csv(runs: list[dict[str, Any]]) -> str:
     return text.getvalue().rstrip("\n")
 
 
-def _has_dates(record: RunRecord) -> bool:
-    try:
-        return has_dates(from_dict(DataConfig, record.config.get("data", {})))
-    except UserError:  # of another yt8m, whose keys are not ours
-        return False
-
-
 def _table(
     runs: list[dict[str, Any]], metrics: Sequence[str], dated: Set[str], console: Console
 ) -> str:
@@ -111,7 +101,7 @@ def _row(run: dict[str, Any], metrics: Sequence[str], dated: Set[str]) -> tuple[
         run["run_id"],
         time.strftime("%Y-%m-%d %H:%M", time.localtime(run["started"])),
         "" if took is None else f"{took:.0f} s",
-        ", ".join(span_name(span, dated=run["run_id"] in dated) for span in spans),
+        span_names(spans, dated=run["run_id"] in dated),
         *(text for value, change in figures for text in (_number(value), _number(change, "+"))),
         _outcome(run),
     )

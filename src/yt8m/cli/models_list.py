@@ -6,6 +6,7 @@ from typing import Any
 
 from yt8m.cli.arguments.models import ModelsListArguments
 from yt8m.components.artifacts.estimate import Estimate, estimate_columns
+from yt8m.components.artifacts.spans import are_dates, span_names
 from yt8m.components.console.console import Console
 from yt8m.components.registry.champion import champion_versions
 from yt8m.components.registry.cleaning import read_leftovers
@@ -36,7 +37,8 @@ def run(args: ModelsListArguments, console: Console) -> None:
     """Print a line for each version."""
     require_registry(args.push)
     numbers = sorted((*list_versions(args.push), *list_baselines(args.push)), reverse=True)
-    rows = [_row(args.push, number) for number in numbers]
+    found = [_row(args.push, number) for number in numbers]
+    rows = [row for row, _ in found]
     newer = next((row["version"] for row in rows if row["state"] == _NEWER), None)
     served: int | None
     champions: frozenset[int] = frozenset()
@@ -60,21 +62,23 @@ def run(args: ModelsListArguments, console: Console) -> None:
     if not rows:
         console.result(value, f"no versions in {args.push}")
         return
-    lines = [_line(row) for row in rows]
+    lines = [_line(row, spans) for row, (_, spans) in zip(rows, found, strict=True)]
     said = f"version {baseline}" if baseline is not None else "none"
     if newer is not None and served == newer:
         said = f"version {newer}, which takes a newer yt8m: a run of this one stops"
     console.result(value, f"{console.table(_COLUMNS, lines)}\n\nthe next run's baseline: {said}")
 
 
-def _row(push_dir: str, number: int) -> dict[str, Any]:
+def _row(push_dir: str, number: int) -> tuple[dict[str, Any], str]:
+    """The version for machines, and its spans for people."""
     try:
         record = load_version(push_dir, number).record
     except NewerFormatError as error:
-        return {"version": number, "state": _NEWER, "problem": str(error)}
+        return {"version": number, "state": _NEWER, "problem": str(error)}, ""
     except UnusableVersionError as error:
-        return {"version": number, "state": _STATES[type(error).__name__], "problem": str(error)}
-    return {
+        state = _STATES[type(error).__name__]
+        return {"version": number, "state": state, "problem": str(error)}, ""
+    row = {
         "version": number,
         "state": "blessed" if record.blessed else "not blessed",
         "created": record.created,
@@ -84,9 +88,10 @@ def _row(push_dir: str, number: int) -> dict[str, Any]:
         "spans": list(record.data.spans),
         "run_key": record.run_key,
     }
+    return row, span_names(record.data.spans, dated=are_dates(record.configuration))
 
 
-def _line(row: dict[str, Any]) -> list[object]:
+def _line(row: dict[str, Any], spans: str) -> list[object]:
     marks = [mark for mark in ("served", "champion") if row[mark]]
     state = ", ".join([row["state"], *marks])
     if "problem" in row:
@@ -100,6 +105,6 @@ def _line(row: dict[str, Any]) -> list[object]:
         origin,
         "-" if row["gap"] is None else f"{row['gap']:.4f}",
         "-" if row["gap_lower"] is None else f"{row['gap_lower']:.4f} to {row['gap_upper']:.4f}",
-        ", ".join(map(str, row["spans"])) or "-",
+        spans or "-",
         state,
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yt8m.cli.arguments.models import ModelsShowArguments
 from yt8m.components.artifacts.estimate import estimate_text
+from yt8m.components.artifacts.spans import are_dates, spans_text
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.console.console import Console
 from yt8m.components.registry.versions import load_version, require_version
@@ -46,6 +47,7 @@ def _data(record: VersionRecord) -> str:
     data = record.data
     if not data.manifest_digest:
         return "-"
-    spans = f", spans {', '.join(map(str, data.spans))}" if data.spans else ""
+    dated = are_dates(record.configuration)
+    spans = f", {spans_text(data.spans, dated=dated)}" if data.spans else ""
     counts = ", ".join(f"{count:,} {split}" for split, count in data.examples.items())
     return f"{data.level} level{spans}; {counts}; digest {data.manifest_digest}"

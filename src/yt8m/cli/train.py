@@ -159,11 +159,13 @@ def _job(config: PipelineConfig, args: TrainArguments, out: Path, *, manifest: P
 def _write_manifest(config: PipelineConfig, directory: Path, *, begin: float) -> Path:
     """Write a manifest as ExampleGen would; the records stay where they are."""
     data = dataclasses.replace(config.data, ingest=Ingest.REFERENCE, verify=Verify.OFF)
-    sources = resolve_sources(data).shards
-    reports = count_shards(sources, data, config.features, index=SharedIndex(), begin=begin)
+    sources = resolve_sources(data)
+    reports = count_shards(sources.shards, data, config.features, index=SharedIndex(), begin=begin)
     enforce_bad_input_policy(reports, data)
     shards = materialize_shards(reports, ingest=Ingest.REFERENCE, root=str(directory))
-    manifest = Manifest(level=data.level, shards=tuple(shards), verify=data.verify.value)
+    manifest = Manifest(
+        level=data.level, shards=tuple(shards), verify=data.verify.value, dated=sources.dated
+    )
     indices = record_index(shards, reports, {}, level=data.level)
     storage.write_bytes(str(directory / INDEX_FILE), pack_index(indices))
     path = directory / FILE_NAME

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from yt8m.components.artifacts.spans import date_span
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.sources import (
     resolve_sources,
     source_digest,
     stable_bucket,
 )
-from yt8m.components.example_gen.spans import date_span
 from yt8m.schemas.config_layers import parse_overrides
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, UserError

@@ -6,7 +6,8 @@ import datetime
 
 import pytest
 
-from yt8m.components.example_gen.spans import choose_spans, date_span, parse_pattern
+from yt8m.components.artifacts.spans import date_span
+from yt8m.components.example_gen.spans import choose_spans, parse_pattern
 from yt8m.schemas.errors import UserError
 
 

@@ -66,7 +66,7 @@ def test_hugging_faces_own_reader_finds_licence_and_every_defined_metric() -> No
     assert card.data.pipeline_tag == "video-classification"
     results = card.data.eval_results
     assert {r.metric_type: r.metric_value for r in results} == {"gap": 0.5, "loss": 7.25}
-    assert {r.dataset_name for r in results} == {"Evaluation records of spans 7"}
+    assert {r.dataset_name for r in results} == {"Evaluation records of span 7"}
     assert card.data.model_name == "YouTube-8M moe, version 3"
     assert "| num\\_labels=5+ | 90 | 0.2500 |" in card.text
 
@@ -113,7 +113,7 @@ def test_people_read_intervals_thresholds_serving_and_limits() -> None:
 
     for line in (
         "| GAP | 0.5 | 0.48 to 0.52 |",
-        "On 400 videos, of spans 7.",
+        "On 400 videos, of span 7.",
         "| gap >= 0.4 | 0.5 | passed |",
         "| gap >= 0.3 on num\\_labels=5+ | 0.2 | failed |",
         "| latency of 8 records | 3 ms median, 6.25 ms 99th percentile |",
