@@ -27,6 +27,7 @@ from yt8m.components.registry.versions import (
 from yt8m.components.storage.retry import Backoff
 from yt8m.pipeline.config import PipelineConfig, RetrainConfig
 from yt8m.pipeline.metadata import open_lineage
+from yt8m.pipeline.retraining.judged_data import read_judged
 from yt8m.pipeline.run.finish import notify, summary
 from yt8m.pipeline.run.prometheus import ServedModel, find_served, write_metrics
 from yt8m.pipeline.run.retrain_status import RetrainStatus, read_status, write_status
@@ -88,14 +89,15 @@ def retraining_config(config: PipelineConfig) -> PipelineConfig:
 def find_new_data(config: PipelineConfig) -> NewData:
     """Compare what is there with what complete runs, and the newest model, were made from."""
     sources = resolve_sources(config.data)
-    processed = _complete_runs(config)
+    of_root = _complete_runs(config)
+    processed = of_root or _judged_elsewhere(config)
     if sources.digest in processed:
         return NewData(
             False,
             f"nothing new: {processed[sources.digest]} was made from {_named(sources)} already; "
             "after a change of the configuration, use `yt8m run`",
         )
-    known = None if processed else _newest_known_span(config)
+    known = None if of_root else _newest_known_span(config)
     if sources.spans and known is not None and max(sources.spans) <= known:
         seen = spans_text([known], dated=sources.dated)
         return NewData(False, f"nothing new: the registry has a model that was made from {seen}")
@@ -133,6 +135,14 @@ def _complete_runs(config: PipelineConfig) -> dict[str, str]:
         and is_of_this_registry(str(notes.get("push_dir", "")))
     }
     return {**of_records, **of_notes}
+
+
+def _judged_elsewhere(config: PipelineConfig) -> dict[str, str]:
+    """The same of the registry's last retraining, whose root may be gone."""
+    judged = read_judged(config.pusher.push_dir)
+    if judged is None:
+        return {}
+    return {judged.source_digest: f"run {judged.run_id} ({judged.verdict.value})"}
 
 
 def _newest_known_span(config: PipelineConfig) -> int | None:
@@ -186,6 +196,9 @@ def _first_met(config: PipelineConfig, layout: Layout) -> float | None:
     """
     digest = resolve_sources(windowed(config).data).digest
     met = [run.started for run in read_run_records(layout) if run.source_digest == digest]
+    judged = read_judged(config.pusher.push_dir)
+    if judged is not None and judged.source_digest == digest:
+        met.append(judged.started)
     if met or not config.pusher.push_dir:
         return min(met, default=None)
     pushed = [

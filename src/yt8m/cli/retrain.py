@@ -13,6 +13,7 @@ from yt8m.components import storage
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import quiet_tensorflow
 from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.retraining.judged_data import remember_judged
 from yt8m.pipeline.retraining.retrain import (
     RetrainScheduler,
     find_new_data,
@@ -104,6 +105,10 @@ def _run_once(args: RetrainArguments, console: Console) -> int:
     console.info(news.text)
     options = RunOptions(engine=args.runner, wait_s=args.wait, retraining=True)
     result = run_pipeline(config, options, console)
+    try:
+        remember_judged(result.record)
+    except (OSError, Yt8mError) as error:  # the run's outcome is what counts
+        console.warn(f"the registry has no note of this retraining: {error}")
     finish_run(config, result, console, hook=not args.no_notify)
     # Else another retraining made it, for which this one waited.
     return result.record.exit_code if result.is_new else EXIT_NOTHING_NEW

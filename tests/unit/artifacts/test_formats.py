@@ -33,6 +33,7 @@ from yt8m.components.registry.champion import read_choice
 from yt8m.components.registry.versions import load_record
 from yt8m.components.report.collect_run import read_run_record
 from yt8m.kubeflow.container.references import follow
+from yt8m.pipeline.retraining.judged_data import read_judged
 from yt8m.pipeline.run.retrain_status import read_status
 from yt8m.pipeline.run_record import list_runs
 from yt8m.pipeline.workspace import Layout
@@ -132,6 +133,7 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("in_service.json", lambda path: read_in_service(str(path.parent))),
     ("passed_over.json", lambda path: read_passed_over(str(path.parent))),
     (".champion.json", lambda path: read_choice(str(path.parent))),
+    (".judged.json", lambda path: read_judged(str(path.parent))),
     ("training.jsonl", lambda path: read_curve(str(path))),
     ("dataset.json", lambda path: read_dataset_spec(path.parent)),
     ("run.json", lambda path: read_run_record(str(path))),

@@ -10,6 +10,7 @@ from ml_metadata.proto import metadata_store_pb2
 from records import make_dataset
 from registry_models import blessed_record, fake_model
 
+from yt8m.cli import retrain as retrain_command
 from yt8m.cli.main import run as yt8m
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.artifacts.version_record import RECORD_FILE, parse_record
@@ -18,6 +19,7 @@ from yt8m.components.registry.push import push, rollback
 from yt8m.pipeline.config import MetadataConfig
 from yt8m.pipeline.metadata import RUN_CONTEXT, MlmdLineage, connection_config
 from yt8m.pipeline.presets import load_config
+from yt8m.pipeline.retraining.judged_data import JUDGED_FILE, remember_judged
 from yt8m.pipeline.retraining.retrain import (
     find_new_data,
     retraining_config,
@@ -25,7 +27,7 @@ from yt8m.pipeline.retraining.retrain import (
     windowed,
 )
 from yt8m.pipeline.run.prometheus import write_metrics
-from yt8m.pipeline.run_record import write_record
+from yt8m.pipeline.run_record import RunResult, write_record
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.config_tree import to_dict
 
@@ -164,6 +166,53 @@ def test_a_newer_yt8ms_version_that_a_rollback_passed_over_is_no_hindrance(confi
     record.write_text(json.dumps({**json.loads(record.read_text()), "format": 99}))
     assert not find_new_data(spanned(config, "1")).is_new
     assert find_new_data(spanned(config, "3")).is_new
+
+
+@pytest.mark.parametrize(
+    ("verdict", "stale", "is_new"),
+    [
+        (Verdict.REJECTED, False, False),
+        (Verdict.UP_TO_DATE, False, False),
+        (Verdict.REJECTED, True, True),
+        (Verdict.FAILED, False, True),
+    ],
+)
+def test_on_an_empty_root_the_registry_knows_what_the_last_retraining_judged(
+    config, monkeypatch, verdict, stale, is_new
+):
+    record = RunRecord(
+        run_id="one",
+        started=10 * DAY,
+        verdict=verdict,
+        stale=stale,
+        source_digest=source_digest(windowed(config).data),
+        push_dir=config.pusher.push_dir,
+    )
+    ran = []
+
+    def run_pipeline(*_):
+        ran.append(1)
+        return RunResult(dataclasses.replace(record, started=(9 + len(ran)) * DAY))
+
+    monkeypatch.setattr(retrain_command, "run_pipeline", run_pipeline)
+    command = ["retrain", "smoke", f"--set={SPLITS}", "--data", config.data.root]
+    command += ["--root", config.root, "--push", config.pusher.push_dir, "--quiet"]
+    assert yt8m(command) == record.exit_code
+    assert yt8m(command) == (record.exit_code if is_new else 4)
+    assert len(ran) == 1 + is_new
+    if not is_new:
+        assert f"run one ({verdict.value}) was made from span 3" in find_new_data(config).text
+        assert alarm(config, day=16) == ""
+        assert "10.0 days" in alarm(config, day=20)
+
+
+def test_what_the_registry_knows_of_other_data_leaves_these_new(config):
+    other = source_digest(spanned(config, "2").data)
+    record = RunRecord(run_id="one", started=1.0, verdict=Verdict.REJECTED, source_digest=other)
+    remember_judged(dataclasses.replace(record, push_dir=config.pusher.push_dir))
+    assert find_new_data(windowed(config)).is_new
+    Path(config.pusher.push_dir, JUDGED_FILE).write_text("")
+    assert find_new_data(spanned(config, "2")).is_new
 
 
 DAY = 86400.0
