@@ -119,6 +119,11 @@ def list_runs(layout: Layout) -> list[RunRecord]:
     return records if held else [mark_killed(record) for record in records]
 
 
+def newest_retraining(records: Iterable[RunRecord]) -> RunRecord | None:
+    """The first of `records` that `yt8m retrain` began."""
+    return next((record for record in records if record.retraining), None)
+
+
 def record_named(layout: Layout, run_id: str) -> RunRecord:
     """The record of a run; of the newest one where no id is given."""
     records = list_runs(layout)

@@ -32,7 +32,7 @@ from yt8m.pipeline.run.finish import notify, summary
 from yt8m.pipeline.run.prometheus import ServedModel, find_served, write_metrics
 from yt8m.pipeline.run.retrain_status import RetrainStatus, read_status, write_status
 from yt8m.pipeline.run.signals import GRACE_S, Interrupted, signals_as_errors
-from yt8m.pipeline.run_record import list_runs, read_run_records
+from yt8m.pipeline.run_record import list_runs, newest_retraining, read_run_records
 from yt8m.pipeline.workspace import Layout, run_lock
 from yt8m.schemas.cron import Cron
 from yt8m.schemas.errors import (
@@ -379,10 +379,13 @@ class RetrainScheduler:
             self._notify({"verdict": "alarm", "reason": alarm})
 
     def _newest_run(self) -> tuple[RunRecord | None, str]:
-        """The newest run, and why it cannot be read now; then the one before it is returned."""
+        """The newest retraining, and why it cannot be read now; then the one before it is returned.
+
+        Runs by `yt8m run` on the same root, such as experiments, are reported by themselves.
+        """
         try:
             # Of one that was killed the record still says that it runs.
-            self._newest = next(iter(list_runs(self._layout)), None)
+            self._newest = newest_retraining(list_runs(self._layout))
         except _UNREADABLE as error:
             problem = f"the root's newest run cannot be read: {error}"
             self._console.warn(problem)

@@ -32,7 +32,7 @@ from yt8m.pipeline.run.retrain_status import (
 )
 from yt8m.pipeline.run.runner import RunOptions, with_absolute_paths
 from yt8m.pipeline.run.runner import run as run_pipeline
-from yt8m.pipeline.run_record import read_run_records
+from yt8m.pipeline.run_record import newest_retraining, read_run_records
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.cron import parse_cron
 from yt8m.schemas.errors import (
@@ -76,8 +76,8 @@ def _counted(args: RetrainArguments, console: Console) -> int:
         try:
             if config.root and storage.is_dir(layout.root):
                 status = replace(read_status(layout) or RetrainStatus(), last_run=began)
-                newest_run = next(read_run_records(layout), None)
-                write_status(layout, status.ended(code, newest_run, now=time.time()))
+                newest = newest_retraining(read_run_records(layout))
+                write_status(layout, status.ended(code, newest, now=time.time()))
                 write_metrics(config)
         except (OSError, Yt8mError) as error:  # a full disk, say: the outcome is what counts
             console.warn(f"the file for Prometheus is not up to date: {error}")

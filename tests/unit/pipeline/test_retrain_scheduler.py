@@ -7,11 +7,12 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from yt8m.components.artifacts.run_record import RunRecord, Verdict
+from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.pipeline.config import RetrainConfig
@@ -20,7 +21,7 @@ from yt8m.pipeline.retraining import retrain
 from yt8m.pipeline.retraining.retrain import RetrainScheduler, backoff, run_with_retries
 from yt8m.pipeline.run.retrain_status import is_scheduled, read_status
 from yt8m.pipeline.run.signals import Interrupted
-from yt8m.pipeline.run_record import begin_record
+from yt8m.pipeline.run_record import begin_record, write_record
 from yt8m.pipeline.workspace import Layout, RootBusyError, run_lock
 from yt8m.schemas.cron import parse_cron
 from yt8m.schemas.errors import Terminated
@@ -341,7 +342,7 @@ def test_backoff_never_passes_its_limit():
 def test_a_run_that_was_killed_is_told_as_that(scheduler_on, ends_with, tmp_path, monkeypatch):
     told = []
     monkeypatch.setattr(retrain, "notify", lambda config, outcome: told.append(outcome))
-    begun = RunRecord(run_id="1", started=1.0)
+    begun = RunRecord(run_id="1", started=1.0, retraining=True)
     monkeypatch.setattr(
         RetrainScheduler, "_attempt", lambda self: begin_record(self._layout, begun) or -9
     )
@@ -380,11 +381,34 @@ def _told(monkeypatch):
     return told
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize(("code", "reported"), [(4, []), (1, ["failed"])])
+def test_an_experiment_on_the_root_is_not_reported_as_the_schedules_run(
+    scheduler_on, tmp_path, monkeypatch, goes_on, code, reported
+):
+    told, layout = _told(monkeypatch), Layout(tmp_path)
+    experiment = RunRecord(run_id="2", started=2.0, nodes=(NodeRecord(name="Trainer"),))
+    scheduler = scheduler_on("0 3 * * *", Clock(), "retrain.retries=0")
+
+    def attempt():
+        verdict = Verdict.RUNNING if goes_on else Verdict.REJECTED
+        write_record(layout, replace(experiment, nodes=(), verdict=verdict))
+        return code
+
+    monkeypatch.setattr(scheduler, "_attempt", attempt)
+    with run_lock(layout.lock):
+        begin_record(layout, RunRecord(run_id="1", started=1.0, retraining=True))
+        begin_record(layout, experiment)
+        scheduler.run_once()
+    assert [outcome["verdict"] for outcome in told] == reported
+
+
 def test_a_root_that_cannot_be_read_for_a_night_ends_no_schedule(
     scheduler_on, ends_with, tmp_path, monkeypatch
 ):
     told, layout = _told(monkeypatch), Layout(tmp_path)
-    begin_record(layout, RunRecord(run_id="1", started=1.0, verdict=Verdict.PUSHED))
+    pushed = RunRecord(run_id="1", started=1.0, verdict=Verdict.PUSHED, retraining=True)
+    begin_record(layout, pushed)
     ends_with(4, 1, 4)
     scheduler = scheduler_on("0 3 * * *", Clock(), "retrain.retries=0", "retrain.alarm_days=900000")
     scheduler.run_once()
