@@ -69,6 +69,7 @@ class NewData:
 
     is_new: bool
     text: str
+    digest: str = ""  # of the data that are there
 
 
 def windowed(config: PipelineConfig) -> PipelineConfig:
@@ -96,12 +97,14 @@ def find_new_data(config: PipelineConfig) -> NewData:
             False,
             f"nothing new: {processed[sources.digest]} was made from {_named(sources)} already; "
             "after a change of the configuration, use `yt8m run`",
+            sources.digest,
         )
     known = None if of_root else _newest_known_span(config)
     if sources.spans and known is not None and max(sources.spans) <= known:
         seen = spans_text([known], dated=sources.dated)
-        return NewData(False, f"nothing new: the registry has a model that was made from {seen}")
-    return NewData(True, f"retraining on {_named(sources)}")
+        text = f"nothing new: the registry has a model that was made from {seen}"
+        return NewData(False, text, sources.digest)
+    return NewData(True, f"retraining on {_named(sources)}", sources.digest)
 
 
 def _complete_runs(config: PipelineConfig) -> dict[str, str]:
@@ -177,10 +180,13 @@ def _named(sources: Sources) -> str:
     return spans_text(sources.spans, dated=sources.dated)
 
 
-def stale_data(config: PipelineConfig, layout: Layout, *, now: float) -> str:
-    """The alarm that nothing new came for more than `retrain.alarm_days`; empty while it did."""
+def stale_data(config: PipelineConfig, digest: str, *, now: float) -> str:
+    """The alarm that nothing new came for more than `retrain.alarm_days`; empty while it did.
+
+    `digest` is of the data that are there.
+    """
     days = config.retrain.alarm_days
-    since = None if days is None else _first_met(config, layout)
+    since = None if days is None else _first_met(config, digest)
     if days is None or since is None or now - since <= days * _DAY_S:
         return ""
     return (
@@ -189,13 +195,13 @@ def stale_data(config: PipelineConfig, layout: Layout, *, now: float) -> str:
     )
 
 
-def _first_met(config: PipelineConfig, layout: Layout) -> float | None:
-    """When a run first met the data that are there now; on an empty root the registry knows.
+def _first_met(config: PipelineConfig, digest: str) -> float | None:
+    """When a run first met the data of this digest; on an empty root the registry knows.
 
     Later runs on the same data, such as experiments, are no sign that new ones came.
     """
-    digest = resolve_sources(windowed(config).data).digest
-    met = [run.started for run in read_run_records(layout) if run.source_digest == digest]
+    runs = read_run_records(Layout(config.root))
+    met = [run.started for run in runs if run.source_digest == digest]
     judged = read_judged(config.pusher.push_dir)
     if judged is not None and judged.source_digest == digest:
         met.append(judged.started)
@@ -370,8 +376,11 @@ class RetrainScheduler:
             self._beat()
 
     def _raise_alarm(self) -> None:
+        if self._config.retrain.alarm_days is None:
+            return
         try:
-            alarm = stale_data(self._config, self._layout, now=self._now().timestamp())
+            digest = resolve_sources(windowed(self._config).data).digest
+            alarm = stale_data(self._config, digest, now=self._now().timestamp())
         except _UNREADABLE as error:
             alarm = f"whether new data came is not known: {error}"
         if alarm:

@@ -96,7 +96,7 @@ def _run_once(args: RetrainArguments, console: Console) -> int:
     back = _check_service(config, console, hook=by_schedule or not args.no_notify)
     if not news.is_new:
         console.result({"verdict": "nothing new", "reason": news.text, **back}, news.text)
-        alarm = stale_data(config, Layout(config.root), now=time.time())
+        alarm = stale_data(config, news.digest, now=time.time())
         if alarm and not args.no_notify:  # else whoever calls raises it
             console.warn(alarm)
             if problem := notify(config.notify, {"verdict": "alarm", "reason": alarm}):

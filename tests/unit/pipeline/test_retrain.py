@@ -221,7 +221,7 @@ DAY = 86400.0
 def alarm(config, *, day):
     retrain = dataclasses.replace(config.retrain, alarm_days=7.0)
     config = dataclasses.replace(config, retrain=retrain)
-    return stale_data(config, Layout(config.root), now=day * DAY)
+    return stale_data(config, source_digest(windowed(config).data), now=day * DAY)
 
 
 @pytest.mark.parametrize("experiment_of", ["last:1", "last:2", "2"])
