@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from yt8m.components.storage.backend import Stat
+from yt8m.components.storage.local import flush_to_disk
 from yt8m.components.storage.objects import ObjectBackend
 from yt8m.components.storage.schemes import backend_of, has_scheme
 from yt8m.schemas.errors import UserError
@@ -260,19 +261,14 @@ def atomic_tree(uri: str, *, last: str | None = None) -> Iterator[str]:
         tree = join(staging, "tree")
         yield tree
         if target is not None:
-            _write_to_disk(Path(tree))
+            # As `write` does: after a loss of power no name stands for less than was written.
+            for path in Path(tree).rglob("*"):
+                if path.is_file():
+                    flush_to_disk(path)
             _replace_tree(target, Path(tree), before=Path(staging) / "before")
         else:
             remove_tree(uri)
             copy_tree(tree, uri, last=last)
-
-
-def _write_to_disk(tree: Path) -> None:
-    """As `write` does: after a loss of power no name stands for less than was written."""
-    for path in tree.rglob("*"):
-        if path.is_file():
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
 
 
 def _replace_tree(target: Path, tree: Path, *, before: Path) -> None:

@@ -177,6 +177,12 @@ def _check_kind(path: str, status: os.stat_result) -> None:
         raise UserError(f"{path}: {kind}, not a file; move it away or make the pattern narrower")
 
 
+def flush_to_disk(path: Path) -> None:
+    """What was written to the file outlasts a loss of power from now on."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 @contextmanager
 def _replacing(path: str) -> Iterator[BinaryIO]:
     """A file beside `path` that takes its place when the block ends well."""

@@ -21,6 +21,7 @@ from yt8m.components.extras.published.http import (
     read_url,
 )
 from yt8m.components.storage.errors import StorageError
+from yt8m.components.storage.local import flush_to_disk
 from yt8m.components.storage.retry import Backoff
 from yt8m.schemas.errors import DataError, UserError
 
@@ -194,6 +195,7 @@ def _fetch_into(partial: Path, job: Download, name: str, stop: threading.Event) 
             continue
         received += count
         if _hash_of(partial).hexdigest() == md5:
+            flush_to_disk(partial)  # the name says that it is whole, after a loss of power too
             partial.replace(job.out / name)
             return received
         wrong += 1

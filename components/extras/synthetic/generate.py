@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +20,7 @@ from yt8m.components.extras.synthetic.vocabulary import vocabulary_csv
 from yt8m.components.extras.synthetic.world import create_world
 from yt8m.components.predictions.segment_classes import RATED_FILE
 from yt8m.components.records.tfrecord import write_records
+from yt8m.components.storage.lock import LockedError, NoLocksError, file_lock
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
@@ -24,8 +28,7 @@ from yt8m.schemas.json_file import fields_of, reading, to_text
 from yt8m.schemas.vocabulary import FILE_NAME as VOCABULARY_FILE
 
 SPEC_FILE = "dataset.json"
-# No random name as storage would choose: the next try overwrites what a kill left half-written.
-_PARTIAL = ".part"
+_LOCK = ".generate.lock"  # there while somebody generates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +60,14 @@ def generate(
     """Write the data set into the directory `out`, and complete it where it was interrupted.
 
     The same `spec` gives the same bytes. More spans may be added later to those that are there;
-    anything else in `out` is refused. `advance` is called with the number of records written.
+    anything else in `out` is refused, and so is a second process at the same time. `advance` is
+    called with the number of records written.
     """
-    out = Path(out)
+    with _alone(Path(out)):
+        return _generate(spec, Path(out), advance)
+
+
+def _generate(spec: DatasetSpec, out: Path, advance: Callable[[int], None]) -> Generated:
     _claim(out, spec)
     world = create_world(spec)
     sampler = LabelSampler(world)
@@ -98,15 +106,31 @@ def read_dataset_spec(out: Path) -> DatasetSpec | None:
         return None
 
 
+@contextlib.contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Make `out`; nobody else generates there during the block, where the system can tell."""
+    lock, holder = out / _LOCK, f"process {os.getpid()} on {socket.gethostname()}"
+    with contextlib.ExitStack() as stack:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(file_lock(lock, holder=holder))
+        except LockedError as error:
+            raise UserError(
+                f"{out}: {error.holder or 'another process'} generates records there; wait for "
+                "its end, or generate into another directory"
+            ) from error
+        except NoLocksError:
+            pass
+        except OSError as error:
+            raise UserError(f"{out}: cannot be written to ({error})") from error
+        stack.callback(lock.unlink, missing_ok=True)
+        yield
+
+
 def _claim(out: Path, spec: DatasetSpec) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for left in out.glob(f".{SPEC_FILE}.*"):  # of a try that was killed while it began
-            left.unlink()
-        before = read_dataset_spec(out)
-        others = sorted(path.name for path in out.iterdir())
-    except OSError as error:
-        raise UserError(f"{out}: cannot be written to ({error})") from error
+    _remove_leftovers(out / SPEC_FILE)
+    before = read_dataset_spec(out)
+    others = sorted(path.name for path in out.iterdir() if path.name != _LOCK)
     if before is None and others:
         raise UserError(
             f"{out}: holds other files ({', '.join(others[:3])}{', ...' if others[3:] else ''}); "
@@ -167,10 +191,15 @@ def _write_shard(
     advance: Callable[[int], None],
 ) -> None:
     shard.path.parent.mkdir(exist_ok=True)
-    partial = shard.path.with_name(shard.path.name + _PARTIAL)
-    with partial.open("wb") as file:
+    _remove_leftovers(shard.path)
+    with storage.atomic_write(str(shard.path)) as file:
         for stream, block, labels, rows in _blocks(shard, sampler):
             records = make_records(stream, block, rows, labels, labelled=shard.labelled)
             advance(write_records(file, records))
             _count(counts, labels, rows)
-    partial.replace(shard.path)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """What a kill left of a file that was being written."""
+    for left in path.parent.glob(f".{path.name}.*"):
+        left.unlink()

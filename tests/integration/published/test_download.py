@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -161,6 +162,19 @@ def test_what_broke_off_is_continued_also_by_the_next_run(server, tmp_path):
     assert server.asked[name] == [501]
     assert server.served[name] == len(content(name))
     assert files_in(tmp_path) == {name: content(name)}
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(server, tmp_path, monkeypatch):
+    """One that a loss of power had emptied would be read as a shard without records."""
+    flushed, flush = set(), os.fsync
+
+    def fsync(descriptor):
+        flush(descriptor)
+        flushed.add(os.fstat(descriptor).st_ino)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    fetch(server, tmp_path, NAMES[:4])
+    assert {path.stat().st_ino for path in tmp_path.iterdir()} <= flushed
 
 
 def test_a_server_that_knows_no_ranges_sends_the_whole_again(server, tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+import os
 import re
 
 import numpy as np
@@ -111,6 +112,43 @@ def test_what_a_kill_left_at_the_very_beginning_is_no_other_file(tmp_path):
     (tmp_path / "killed" / ".dataset.json.6c35e9deeaa7").write_text("{")
     again = generate_dataset(tmp_path / "killed")
     assert sorted(p.name for p in again.iterdir()) == sorted(p.name for p in whole.iterdir())
+
+
+def test_what_a_kill_left_of_a_shard_goes_and_a_lock_of_the_killed_is_nobodys(tmp_path):
+    data = generate_dataset(tmp_path / "data")
+    names = sorted(path.name for path in data.iterdir())
+    shard = next(data.glob("train*.tfrecord"))
+    shard.rename(shard.with_name(f".{shard.name}.6c35e9deeaa7"))
+    (data / ".generate.lock").write_text("process 1 on another")
+    generate_dataset(data)
+    assert sorted(path.name for path in data.iterdir()) == names
+
+
+def test_two_at_once_in_one_directory_do_not_write_over_one_another(tmp_path):
+    spec = DatasetSpec(**{**TINY, "shards": 2})
+
+    def another(_):
+        with pytest.raises(UserError, match=r"data: process \d+ on .* generates records there"):
+            generate(spec, tmp_path / "data")
+        refused.append(True)
+
+    refused = []
+    generate(spec, tmp_path / "data", advance=another)
+    assert refused
+    assert contents(tmp_path / "data") == contents(generate(spec, tmp_path / "whole").out)
+
+
+def test_a_shard_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    """Without its last blocks it would count as complete after a loss of power."""
+    flushed, flush = set(), os.fsync
+
+    def fsync(descriptor):
+        flush(descriptor)
+        flushed.add(os.fstat(descriptor).st_ino)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    data = generate_dataset(tmp_path / "data", shards=2)
+    assert {path.stat().st_ino for path in data.iterdir()} <= flushed
 
 
 def test_other_files_and_another_data_set_are_not_mixed_with(tmp_path):
