@@ -44,6 +44,8 @@ class _Durable(keras_tuner.Oracle):
             return
         try:
             self.reload()
+            for trial in self.trials.values():
+                _check_complete(trial, self.hyperparameters.space)
         except _UNREADABLE as error:
             raise DamagedFileError(_unreadable(self._project_dir, error)) from error
         # A trial is written before the state that knows of it.
@@ -125,6 +127,15 @@ class BayesianOracle(_Durable, keras_tuner.Oracle):
             else:
                 places += [math.sqrt(0.5) * (name == value) for name in one.values]
         return np.array(places)
+
+
+def _check_complete(trial: Any, space: list[Any]) -> None:
+    """LookupError where the trial lacks what later trials are chosen by."""
+    lacking = [one.name for one in space if one.name not in trial.hyperparameters.values]
+    if trial.status == TrialStatus.COMPLETED and trial.score is None:
+        lacking.append("score")
+    if lacking:
+        raise LookupError(f"trial {trial.trial_id} has no {', '.join(lacking)}")
 
 
 def _unreadable(directory: str, error: Exception) -> str:

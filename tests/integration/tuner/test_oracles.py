@@ -136,6 +136,8 @@ def without(*keys):
         ("trial_*/trial.json", lambda text: "null"),
         ("trial_*/trial.json", without("best_step")),
         ("trial_*/trial.json", without("hyperparameters", "values")),
+        ("trial_*/trial.json", without("hyperparameters", "values", RATE)),
+        ("trial_*/trial.json", lambda text: text.replace("RUNNING", "COMPLETED")),
         ("trial_*/trial.json", None),
     ],
 )
