@@ -14,6 +14,7 @@ from yt8m.schemas.errors import DataError, UserError
 
 ENDINGS = (".tgz", ".tar.gz")
 _READ_AT_ONCE = 1 << 20
+_archives: dict[str, str] = {}  # by the temporary directories that this process unpacked them to
 
 
 def is_archive(path: str) -> bool:
@@ -50,6 +51,7 @@ def unpack_model(path: str) -> str:
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file") from error
     place = tempfile.mkdtemp(prefix="yt8m-model-")
+    _archives[place] = path
     try:
         _check_sum(data)
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
@@ -61,6 +63,16 @@ def unpack_model(path: str) -> str:
     folders = {name.partition("/")[0] for name in names}
     shared = len(folders) == 1 and all("/" in name for name in names)
     return storage.join(place, folders.pop()) if shared else place
+
+
+def by_archives(message: str) -> str:
+    """The message with the archives' names in place of the directories that they are unpacked to.
+
+    A user knows nothing of these, and they are gone when the message is read.
+    """
+    for place, archive in _archives.items():
+        message = message.replace(place, archive)
+    return message
 
 
 def _check_sum(data: bytes) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import saved_model_pb2
 
 from yt8m.components import storage
@@ -34,7 +35,7 @@ def is_starter_code_export(directory: str) -> bool:
         return False
     try:
         saved = saved_model_pb2.SavedModel.FromString(storage.read_bytes(file))
-    except ValueError:  # protobuf's DecodeError; whoever loads it says that it is damaged
+    except DecodeError:  # whoever loads it says that it is damaged
         return False
     signatures = [graph.signature_def[SERVING] for graph in saved.meta_graphs]
     return any(

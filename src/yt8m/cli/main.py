@@ -21,6 +21,7 @@ from yt8m.components.console.leaving import Exit
 from yt8m.components.console.listener import listen_to, open_closed_streams
 from yt8m.components.console.progress import without_progress
 from yt8m.components.console.quiet import quiet_tensorflow, silence_warnings
+from yt8m.components.registry.archive import by_archives
 from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.schemas.errors import (
     EXIT_DONE,
@@ -106,7 +107,7 @@ def _end(call: Callable[[], int | None], console: Console, *, debug: bool) -> in
         if debug:
             traceback.print_exc()
         code = error.exit_code if isinstance(error, Yt8mError) else EXIT_FAILED
-        console.error(_explanation(error), code)
+        console.error(by_archives(_explanation(error)), code)
         return code
 
 

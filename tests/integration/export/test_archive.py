@@ -102,3 +102,22 @@ def test_what_is_no_archive_is_named(tmp_path, capsys):
     for name, why in (("torn.tgz", "not a readable .tgz archive"), ("none.tgz", "no such file")):
         assert yt8m(["evaluate", "--model", str(tmp_path / name), "--data", "*"]) == 2
         assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["evaluate", "models import", "ensemble"])
+@pytest.mark.parametrize(("name", "content"), [("readme.txt", b"?"), ("saved_model.pb", b"junk")])
+def test_what_is_wrong_with_the_content_names_the_archive(tmp_path, capsys, command, name, content):
+    """Not the directory that it was unpacked to, which nobody knows and which is gone."""
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / name).write_bytes(content)
+    packed = str(tmp_path / "packed.tgz")
+    pack_model(str(tmp_path / "model"), packed)
+    words = {
+        "evaluate": ["--model", packed, "--data", str(make_dataset(tmp_path / "data"))],
+        "models import": [packed, "--push", str(tmp_path / "models"), "--level", "video"],
+        "ensemble": ["--models", packed, packed, "--out", str(tmp_path / "out")],
+    }
+    assert yt8m([*command.split(), *words[command]]) == 2
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert f"the model {packed}" in said
+    assert "yt8m-model-" not in said
