@@ -26,7 +26,7 @@ from yt8m.components.artifacts.export_info import (
     ExportInfo,
     load_info,
 )
-from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.artifacts.saved_model import MODEL_FILE, unfindable
 from yt8m.components.inputs.shards import UNREADABLE, tf_reason, why_unreadable
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -192,12 +192,9 @@ def load_model(directory: str, *, role: str = "the model") -> LoadedModel:
 
 
 def check_findable(directory: str, role: str) -> None:
-    """UserError where TensorFlow, which searches weights by a pattern, would not find them."""
-    if storage.local_path(directory) is not None and (wild := storage.wildcards(directory)):
-        raise UserError(
-            f"{role} {directory}: TensorFlow searches weights by a pattern, in which {wild} has "
-            "another meaning; move the model to a directory without it"
-        )
+    """UserError where TensorFlow would not find the weights."""
+    if problem := unfindable(directory):
+        raise UserError(f"{role} {directory}: {problem}; move the model to a directory without it")
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from yt8m.components.artifacts.saved_model import (
     MODEL_FILE,
     VARIABLES_DIR,
     WARM_UP_FILE,
+    unfindable,
 )
 from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.schemas.errors import UserError
@@ -32,11 +33,8 @@ def check_target(directory: str, *, models: Iterable[str] = ()) -> None:
     if model := next((m for m in models if storage.is_within(directory, m)), None):
         raise UserError(f"{directory}: belongs to the model {model}; write to a new directory")
     absolute = storage.absolute(directory)
-    if storage.local_path(directory) is not None and (wild := storage.wildcards(absolute)):
-        raise UserError(
-            f"{absolute}: TensorFlow searches weights by a pattern, in which {wild} has another "
-            "meaning; choose a directory without it"
-        )
+    if problem := unfindable(absolute):
+        raise UserError(f"{absolute}: {problem}; choose a directory without it")
     if _is_in_registry(absolute.rstrip("/")):
         raise UserError(f"{directory}: is a version of a registry; write to a new directory")
     if not storage.exists(directory):

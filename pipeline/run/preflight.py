@@ -12,6 +12,7 @@ import numpy as np
 
 from yt8m.components import storage
 from yt8m.components.artifacts.decision import GateMode
+from yt8m.components.artifacts.saved_model import unfindable
 from yt8m.components.baseline.select import check_registry
 from yt8m.components.evaluator.shard_selection import choose_shards
 from yt8m.components.example_gen.config import BadInput, Ingest
@@ -128,11 +129,8 @@ def _push(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield "pusher.push_dir is not set: say where models go (--push DIR)"
     elif problem := storage.unwritable(push_dir):
         yield f"pusher.push_dir {push_dir}: {problem}"
-    elif storage.local_path(push_dir) is not None and (wild := storage.wildcards(push_dir)):
-        yield (
-            f"pusher.push_dir {push_dir}: TensorFlow searches weights by a pattern, in which "
-            f"{wild} has another meaning; choose a directory without it"
-        )
+    elif problem := unfindable(storage.absolute(push_dir)):
+        yield f"pusher.push_dir {push_dir}: {problem}; choose a directory without it"
     elif config.root:
         layout, place = Layout(storage.real_name(config.root)), storage.real_name(push_dir)
         within = [owned for owned in layout.owned if f"{place}/".startswith(f"{owned}/")]

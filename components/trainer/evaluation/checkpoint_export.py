@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
+from yt8m.components.artifacts.saved_model import unfindable
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.network import Network
 from yt8m.components.trainer.averaging import restore_averages
@@ -26,6 +27,8 @@ _AVERAGING = 0.5  # any momentum says that there are averages
 
 def export_newest(checkpoint_dir: str, directory: str, *, vocabulary: str = "") -> int:
     """Export the newest checkpoint to `directory`; its step."""
+    if problem := unfindable(checkpoint_dir):
+        raise UserError(f"{checkpoint_dir}: {problem}; move the training to a directory without it")
     path = newest_checkpoint(checkpoint_dir)
     if path is None:
         raise UserError(f"{checkpoint_dir}: no checkpoint was saved yet")

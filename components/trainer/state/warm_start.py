@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yt8m.components import storage
+from yt8m.components.artifacts.saved_model import unfindable
 from yt8m.components.trainer.config import WeightSource
 from yt8m.schemas.errors import UserError
 
@@ -96,6 +97,8 @@ def read_weights(source: str) -> dict[str, Any]:
     import tensorflow as tf
     from tensorflow.core.protobuf import trackable_object_graph_pb2
 
+    if problem := unfindable(source):
+        raise UserError(f"warm start from {source}: {problem}; move it to a directory without it")
     try:
         reader = tf.train.load_checkpoint(find_checkpoint(source))
     except (tf.errors.OpError, ValueError) as error:

@@ -41,7 +41,6 @@ from yt8m.schemas.config_layers import overrides_of
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.roles import FilePath, replaced
 
-_WILDCARDS = set("*?[{")
 _LOCK = "train.lock"  # in --out
 
 
@@ -117,7 +116,7 @@ def _exports(job: TrainingJob) -> dict[str, list[int]]:
 def _config(args: TrainArguments) -> PipelineConfig:
     values = _records(args.data)
     if args.validation:
-        values["data.splits.eval"] = [storage.absolute(args.validation)]
+        values["data.splits.eval"] = [_pattern(args.validation)]
     config = dataclasses.replace(args, set=(*args.set, *overrides_of(values))).load()
     if args.processes is not None:
         check_processes(args.processes, waiting=config.trainer.waits_for_evaluations)
@@ -130,14 +129,20 @@ def _config(args: TrainArguments) -> PipelineConfig:
 
 
 def _records(places: Sequence[str]) -> dict[str, str | list[str]]:
-    """Return the settings that name the records: a directory, or patterns."""
-    if len(places) == 1 and not _WILDCARDS & set(places[0]):
+    """Return the settings that name the records: a directory, or files by names and patterns."""
+    directories = [place for place in places if storage.is_dir(place)]
+    if directories and len(places) == 1:
         return {"data.root": places[0]}
-    for place in places:
-        if storage.is_dir(place):
-            raise UserError(f"--data {place}: pass one directory, or several patterns")
-    shards = [storage.absolute(place) for place in places]
-    return {"data.root": shards[0].rpartition("/")[0], "data.splits.train": shards}
+    if directories:
+        raise UserError(f"--data {directories[0]}: pass one directory, or several patterns")
+    beside = storage.absolute(places[0]).rpartition("/")[0]
+    return {"data.root": beside, "data.splits.train": [_pattern(place) for place in places]}
+
+
+def _pattern(place: str) -> str:
+    """Its files; one that is there by this very name is that file, whatever is in the name."""
+    address = storage.absolute(place)
+    return storage.escape(address) if storage.exists(address) else address
 
 
 def _job(config: PipelineConfig, args: TrainArguments, out: Path, *, manifest: Path) -> TrainingJob:

@@ -44,6 +44,21 @@ def test_records_become_a_model_and_the_same_command_has_nothing_left_to_do(tmp_
     ]
 
 
+def test_what_is_there_by_its_name_is_no_pattern(tmp_path, capsys):
+    """Signs of a pattern in the name of a directory, or of a file, mean themselves."""
+    records = make_dataset(tmp_path / "data [1]", shards=1)
+    shards = [records / "train [0].tfrecord", records / "validate[0].tfrecord"]
+    for shard, name in zip(shards, ("train0000", "validate0000"), strict=True):
+        (records / f"{name}.tfrecord").rename(shard)
+    metrics = []
+    for words in ([records], [shards[0]], [shards[0], "--validation", shards[1]]):
+        out = tmp_path / f"out{len(metrics)}"
+        command = ["train", "smoke", "--data", *map(str, words), "--out", str(out), *SMALL]
+        assert run([*command, "--json"]) == 0
+        metrics.append(json.loads(capsys.readouterr().out)["metrics"])
+    assert metrics == [metrics[0]] * 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

@@ -10,6 +10,8 @@ from training import CLASSES, make_job
 
 from yt8m.cli.main import run as yt8m
 from yt8m.components.trainer.backends.in_process import run_job
+from yt8m.components.trainer.state.warm_start import read_weights
+from yt8m.schemas.errors import UserError
 
 
 @pytest.mark.parametrize("ema", [None, 0.9])
@@ -51,3 +53,14 @@ def test_a_training_without_a_checkpoint_is_a_user_error(tmp_path, capsys):
     words = ["--model", str(tmp_path), "--data", str(data / "validate*")]
     assert yt8m(["evaluate", *words]) == 2
     assert "no checkpoint was saved yet" in capsys.readouterr().err
+
+
+def test_a_training_where_tensorflow_finds_no_weights_is_not_called_unfinished(tmp_path, capsys):
+    data = make_dataset(tmp_path / "data", classes=CLASSES)
+    training = tmp_path / "training [1]"
+    (training / "checkpoints").mkdir(parents=True)
+    (training / "checkpoints" / "model.json").write_text("{}")
+    assert yt8m(["evaluate", "--model", str(training), "--data", str(data / "validate*")]) == 2
+    assert "in which [ has another meaning; move the training" in capsys.readouterr().err
+    with pytest.raises(UserError, match=r"warm start from .*\[ has another meaning; move it"):
+        read_weights(str(training / "checkpoints"))
