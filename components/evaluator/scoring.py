@@ -108,6 +108,7 @@ class ScoredBatch:
 
     rows: RecordLabels
     scores: dict[str, np.ndarray]  # by model, [R, C]
+    num_known: dict[str, int]  # by model, of how many of the classes
     losses: dict[str, np.ndarray]  # by model, [R]
     label_weights: np.ndarray | None
     records: tf.Tensor  # [B] string, serialized
@@ -119,6 +120,7 @@ class ScoredBatch:
         return ScoredBatch(
             rows=self.rows.select(chosen),
             scores={name: scores[chosen] for name, scores in self.scores.items()},
+            num_known=self.num_known,
             losses={name: losses[chosen] for name, losses in self.losses.items()},
             label_weights=None if weights is None else weights[chosen],
             records=self.records,
@@ -222,16 +224,22 @@ class ShardScorer:
             return None
         classes = self.plan.features.num_classes
         check_classes(rows, classes)
-        scores, losses = {}, {}
+        scores, num_known, losses = {}, {}, {}
         for name, model in self.models.items():
             result = model.score_records(records)
             _check_rows(model, result, rows)
             fitted = _fitted(result.scores, classes)
             losses[name] = _loss(fitted, rows)
             scores[name] = fitted.numpy()
+            num_known[name] = int(result.scores.shape[1])
         weights = None if rows.rated is None else rated_weights(rows.rated, classes)
         return ScoredBatch(
-            rows=rows, scores=scores, losses=losses, label_weights=weights, records=records
+            rows=rows,
+            scores=scores,
+            num_known=num_known,
+            losses=losses,
+            label_weights=weights,
+            records=records,
         )
 
     def metrics(self, batch: ScoredBatch) -> ScoreTable:
@@ -271,6 +279,7 @@ def _batch(name: str, batch: ScoredBatch) -> Batch:
         ids=batch.rows.ids.tolist(),
         label_weights=batch.label_weights,
         loss=batch.losses[name],
+        num_known=batch.num_known[name],
     )
 
 
@@ -296,8 +305,8 @@ def check_models(plan: ScoringPlan) -> list[str]:
         return []
     have = baseline.num_classes
     return [
-        f"the baseline scores {have} classes, the candidate {classes}: classes that the baseline "
-        "does not know score 0 for it"
+        f"the baseline scores {have} classes, the candidate {classes}: labels that the baseline "
+        "does not know are misses of it"
         if have < classes
         else f"the baseline scores {have} classes, the candidate {classes}: only the first "
         f"{classes} are compared"
@@ -337,9 +346,15 @@ def _distinct(labels: np.ndarray) -> np.ndarray:
 
 
 def _fitted(scores: tf.Tensor, num_classes: int) -> tf.Tensor:
-    """`scores` over exactly `num_classes`: classes a model does not know score 0."""
+    """`scores` over exactly `num_classes`: classes a model does not know score as its last.
+
+    That is 0, or less where a model from elsewhere gives scores that are no probabilities.
+    """
     missing = num_classes - int(scores.shape[1])
-    return scores[:, :num_classes] if missing <= 0 else tf.pad(scores, [[0, 0], [0, missing]])
+    if missing <= 0:
+        return scores[:, :num_classes]
+    least = tf.minimum(tf.reduce_min(scores, axis=1, keepdims=True), 0)
+    return tf.concat([scores, tf.repeat(least, missing, axis=1)], axis=1)
 
 
 def _compact(parts: list[ScoreTable]) -> ScoreTable:

@@ -26,6 +26,8 @@ class Batch:
     ids: Sequence[str | bytes] | None = None  # names the videos; messages and intervals use it
     label_weights: np.ndarray | None = None  # [B, C]; segments: 1 for rated classes, else 0
     loss: np.ndarray | None = None  # [B], as the caller defines it
+    # Classes that the model scores, where they are fewer: none of the others is ever a hit.
+    num_known: int | None = None
 
     def name(self, row: int) -> str:
         """How a message calls the video in `row`."""

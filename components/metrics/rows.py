@@ -66,6 +66,8 @@ def rows_of(batch: Batch, *, num_classes: int, k: int) -> Rows:
     small = _small(num_classes)
     best, classes = top_k(scores, k)
     hits = np.take_along_axis(hot, classes, axis=1)
+    if batch.num_known is not None:
+        hits &= classes < batch.num_known
     video, labels = places(hot)
     counts = np.bincount(video, minlength=len(scores))
     return Rows(

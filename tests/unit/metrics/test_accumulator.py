@@ -209,3 +209,16 @@ def test_a_video_takes_at_most_300_bytes_at_full_size():
             )
         )
     assert metrics.rows.nbytes / len(metrics) <= 300
+
+
+@pytest.mark.parametrize("known", [1, 10, 25])
+def test_classes_that_a_model_does_not_score_are_misses_wherever_they_rank(known):
+    """As if it were scored on its own classes, with the labels of all in the denominators."""
+    predictions, hot = random_case(3)
+    predictions[:, known:] = 0
+    values = scored(predictions, hot, num_known=known)
+    own = scored(predictions[:, :known], hot[:, :known])
+    assert values["gap"] == pytest.approx(own["gap"] * hot[:, :known].sum() / hot.sum())
+    assert values["hit_at_1"] == own["hit_at_1"]
+    classes = [int(hot[:, :n].any(axis=0).sum()) for n in (known, hot.shape[1])]
+    assert values["map"] == pytest.approx((own["map"] or 0.0) * classes[0] / classes[1])
