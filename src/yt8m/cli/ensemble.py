@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yt8m.cli.arguments.scoring import EnsembleArguments
+from yt8m.cli.arguments.scoring import EQUAL, FIT, EnsembleArguments
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.console.console import Console
 from yt8m.components.export.load import LoadedModel, load_model
@@ -14,6 +14,8 @@ from yt8m.components.registry.archive import is_archive
 from yt8m.components.registry.find_model import find_model
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
+
+_FEW_ROWS = 100  # as in a report's slices
 
 
 def run(args: EnsembleArguments, console: Console) -> None:
@@ -59,4 +61,9 @@ def _fitted(
     with console.progress("fit weights", total=len(shards), unit="shards") as progress:
         weights, rows = fit_weights(models, shards, level=level, advance=progress.advance)
     console.info(f"weights fitted on {rows:,} rows")
+    if rows < _FEW_ROWS:
+        console.warn(
+            f"--weights {FIT}: {rows:,} rows say little about other videos; give --data of "
+            f"{_FEW_ROWS} rows or more, or leave the weights {EQUAL}"
+        )
     return weights

@@ -150,6 +150,15 @@ def test_fitted_weights_beat_a_bad_member_and_the_gate_takes_the_ensemble(tmp_pa
     assert json.loads(capsys.readouterr().out)["served"]
 
 
+@pytest.mark.parametrize(("rows", "warned"), [(1, True), (100, False)])
+def test_weights_that_few_rows_tell_are_warned_of(members, tmp_path, capsys, rows, warned):
+    data = make_dataset(tmp_path / "data", train=rows, shards=1, sizes=SIZES, classes=12)
+    words = ["--weights", "fit", "--data", str(data / "train*")]
+    assert ensemble(members, tmp_path / "both", *words) == 0
+    said = f"{rows} rows say little about other videos; give --data of 100 rows or more"
+    assert (said in capsys.readouterr().err) == warned
+
+
 def test_members_that_do_not_fit_and_wrong_weights_are_refused(members, tmp_path, capsys):
     frames = exported(tmp_path / "frames", "frame_logistic", level=Level.FRAME)
     out = tmp_path / "out"
