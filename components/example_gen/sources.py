@@ -192,6 +192,7 @@ def _newest_versions(pattern: SpanPattern, split: str) -> list[SourceShard]:
     spellings: dict[tuple[int | None, ...], tuple[str, str]] = {}
     for uri, stat in stats.items():
         if not stat.is_dir and f"/{FOLDER}/" not in uri:
+            _check_name(uri)
             span, version = pattern.read(uri)
             fields = pattern.fields(uri)
             for name, number in (("SPAN", (span,)), ("VERSION", (span, version))):
@@ -214,6 +215,14 @@ def _newest_versions(pattern: SpanPattern, split: str) -> list[SourceShard]:
             )
             shards.append(shard)
     return [shard for shard in shards if (shard.version or 0) == newest[shard.span]]
+
+
+def _check_name(uri: str) -> None:
+    """UserError where digests, metadata and reports could not hold the name."""
+    try:
+        uri.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(f"{uri}: the name is not UTF-8; rename it") from error
 
 
 def _check_found(

@@ -184,6 +184,17 @@ def flush_to_disk(path: Path) -> None:
 
 
 @contextmanager
+def naming_full_disk(path: str | Path) -> Iterator[None]:
+    """A write for which there is no room names no file: in the block it names `path`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
 def _replacing(path: str) -> Iterator[BinaryIO]:
     """A file beside `path` that takes its place when the block ends well."""
     target = Path(path)
@@ -192,14 +203,10 @@ def _replacing(path: str) -> Iterator[BinaryIO]:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex[:12]}")
     try:
-        with temporary.open("xb") as file:
+        with naming_full_disk(path), temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
-    except OSError as error:
-        if error.errno in FULL and error.filename is None:  # a write that fails names no file
-            error.filename = path
-        raise
     finally:
         temporary.unlink(missing_ok=True)

@@ -174,7 +174,8 @@ def _labels(cell: Any) -> np.ndarray:
 
 
 def _text(cell: Any) -> str:
-    return cell.decode() if isinstance(cell, bytes) else str(cell)
+    """A text that a record can hold: ValueError where it is not UTF-8."""
+    return cell.decode() if isinstance(cell, bytes) else str(cell).encode().decode()
 
 
 def _plain(cell: Any) -> Any:

@@ -21,7 +21,7 @@ from yt8m.components.extras.published.http import (
     read_url,
 )
 from yt8m.components.storage.errors import StorageError
-from yt8m.components.storage.local import flush_to_disk
+from yt8m.components.storage.local import flush_to_disk, naming_full_disk
 from yt8m.components.storage.retry import Backoff
 from yt8m.schemas.errors import DataError, UserError
 
@@ -217,7 +217,7 @@ def _continue(url: str, partial: Path, stop: threading.Event) -> int:
         with open_url(url, begin=begin) as body:
             if begin and not body.is_part:
                 begin = 0
-            with partial.open("ab" if begin else "wb") as file:
+            with naming_full_disk(partial), partial.open("ab" if begin else "wb") as file:
                 for piece in body.pieces():
                     file.write(piece)
                     received += len(piece)

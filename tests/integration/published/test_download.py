@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -214,6 +215,17 @@ def test_too_little_room_is_said_before_anything_comes(server, tmp_path):
         fetch(server, tmp_path, free_bytes=lambda path: 5000)
     assert not server.served
     assert files_in(tmp_path) == {}
+
+
+def test_a_disk_that_gets_full_is_named_by_the_file(server, tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, before[1]))
+    try:
+        with pytest.raises(OSError, match=rf"too large.*{NAMES[0]}\.partial"):
+            fetch(server, tmp_path, NAMES[:1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert fetch(server, tmp_path, NAMES[:1]).fetched == 1  # of what is there, the rest comes
 
 
 def test_what_is_not_published_is_said(server, tmp_path, capsys):

@@ -135,6 +135,16 @@ def test_no_root_at_all_says_how_to_set_it() -> None:
         resolve_sources(DataConfig())
 
 
+@pytest.mark.parametrize("name", [b"train\xff.tfrecord", b"a\xff/train.tfrecord"])
+def test_a_name_that_is_not_utf_8_is_refused(tmp_path: Path, name: bytes) -> None:
+    """Digests, metadata and reports hold text: the trainer met such a name first."""
+    path = tmp_path / os.fsdecode(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"")
+    with pytest.raises(UserError, match=r"train.*\.tfrecord: the name is not UTF-8; rename it"):
+        resolve_sources(_config(path.parent))
+
+
 def test_a_broken_link_is_named(tmp_path: Path) -> None:
     _touch(tmp_path, "validate0")
     (tmp_path / "train0").symlink_to(tmp_path / "gone")

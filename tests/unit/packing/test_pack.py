@@ -151,6 +151,7 @@ def test_ratings_become_segments(tmp_path):
         ({"look": np.full((5, 2), np.nan)}, (), "row 0: look holds a number that is not finite"),
         ({"look": LOOK, "labels": LOOK}, (), "row 0: labels hold float32"),
         ({"look": np.array(["x"] * 5)}, (), "look"),
+        ({"look": LOOK, "id": np.array(["\ud800"] * 5)}, (), "row 0: 'utf-8' codec can't encode"),
         ({"look": LOOK}, ("--shards", "6"), "has 5 rows"),
         ({"look": np.empty((0, 3))}, (), "holds no rows"),
     ],
