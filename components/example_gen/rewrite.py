@@ -36,6 +36,7 @@ from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.decode import MalformedRecord, decode_record
 from yt8m.components.records.shard_reader import open_shard, scan
 from yt8m.components.records.tfrecord import frame, read_records, write_records
+from yt8m.components.storage.local import naming_full_disk
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import Yt8mError
 from yt8m.schemas.features import ID, LABELS
@@ -171,7 +172,8 @@ class _Waiting:
 
     def _flush(self) -> None:
         for key, placed in self._held.items():
-            with self._path(key).open("ab") as file:
+            path = self._path(key)
+            with naming_full_disk(path), path.open("ab") as file:
                 write_records(file, placed)
         self._held.clear()
         self._held_bytes = 0

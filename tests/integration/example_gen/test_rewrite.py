@@ -6,6 +6,7 @@ import gzip
 import itertools
 import json
 import re
+import resource
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -266,3 +267,18 @@ def test_of_one_split_the_records_that_verification_would_leave_out_are_left_out
     config = from_dict(DataConfig, {"divide": {"patterns": ["*"]}})
     parts = [list(records_of_split([source], name, config)) for name in config.divide.buckets]
     assert sorted(itertools.chain.from_iterable(parts)) == sorted(good)
+
+
+def test_a_disk_that_gets_full_while_records_wait_is_named(tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data", classes=1000)
+    config = from_dict(DataConfig, {"root": str(data), "ingest": "rewrite"})
+    reports = verify_shards(resolve_sources(config).shards, config, FEATURES)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"too large: '.*/waiting-"):
+            rewrite_records(
+                reports, config, root=str(tmp_path / "out"), scratch=str(tmp_path / "scratch")
+            )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
