@@ -10,11 +10,12 @@ from __future__ import annotations
 import ast
 import difflib
 import importlib
+import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from yt8m.schemas.code_digest import find_source
-from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.errors import ConfigError, Yt8mError
 
 _WHERE = (
     "it must be installed, or lie in the directory that the command is given in; on Kubeflow it "
@@ -30,8 +31,24 @@ def load_named(path: str, where: str) -> Any:
         return getattr(importlib.import_module(module), name)
     except ModuleNotFoundError as error:
         raise ConfigError(f"{where}: cannot be imported ({error}); {_WHERE}") from error
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError) as error:
         raise ConfigError(f"{where}: cannot be imported ({error})") from error
+    except (OSError, MemoryError, Yt8mError):  # of the machine, or told already
+        raise
+    # A script that ends itself would end the command, too, as if it had succeeded.
+    except (Exception, SystemExit) as error:
+        raised = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise ConfigError(
+            f"{where}: cannot be imported ({_place_of(error, module)}{' '.join(raised.split())})"
+        ) from error
+
+
+def _place_of(error: BaseException, module: str) -> str:
+    """The line of the module that was under way, with a comma; "" where that is not known."""
+    file = str(find_source(module))
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == file]
+    return f"{file}, line {lines[-1]}: " if lines else ""
 
 
 def missing_module(module: str) -> str:

@@ -85,7 +85,14 @@ def _run(argv: Sequence[str]) -> int | None:
         loads = arguments.LOADS_TENSORFLOW
         with console.waiting("loading TensorFlow ...") if loads else contextlib.nullcontext():
             action = importlib.import_module(action_module(words))
-        code: int | None = action.run(arguments, console)
+        try:
+            code: int | None = action.run(arguments, console)
+        except SystemExit as error:  # of the user's own code: nothing of ours ends a process
+            place = _place_in_own_code(error) or "a library"
+            raise Yt8mError(
+                f"sys.exit({error.code!r}) was called in {place}, so `yt8m {words}` did not end "
+                "its work; take that call out"
+            ) from error
     return code
 
 
@@ -123,7 +130,7 @@ def _explanation(error: Exception) -> str:
     return f"{what}\nThis is a bug in yt8m; --debug shows where it happened."
 
 
-def _place_in_own_code(error: Exception) -> str:
+def _place_in_own_code(error: BaseException) -> str:
     """The file and line of the user's that failed; "" where none was under way.
 
     Code of the user's own lies in the working directory; an environment may lie there, too.

@@ -125,6 +125,18 @@ def test_a_fault_in_the_users_own_file_is_said_to_be_there(trial, capsys, tmp_pa
     assert "bug in yt8m" not in err
 
 
+@pytest.mark.parametrize("code", [0, None, 3])
+def test_own_code_that_ends_the_process_is_no_success(trial, capsys, tmp_path, monkeypatch, code):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(f"import sys\nsys.exit({code})\n")
+    source = (tmp_path / "own.py").read_text()
+    trial.run = lambda *_: exec(compile(source, str(tmp_path / "own.py"), "exec"), {})
+    assert run(["trial"]) == 1
+    err = capsys.readouterr().err
+    assert f"sys.exit({code}) was called in {tmp_path / 'own.py'}, line 2" in err
+    assert "`yt8m trial` did not end its work" in err
+
+
 def test_a_fault_of_our_own_is_called_so_and_a_full_disk_is_not(
     trial, capsys, tmp_path, monkeypatch
 ):

@@ -43,6 +43,23 @@ def test_what_a_path_names_is_loaded_or_the_message_says_where_it_must_be(packag
         load_named("not_there.networks.Network", "x = y")
 
 
+@pytest.mark.parametrize(
+    ("ends", "why"),
+    [
+        ("raise RuntimeError('no\\nGPU')", "RuntimeError: no GPU"),
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ("import sys; sys.exit()", "SystemExit"),
+        ("{}['width']", "KeyError: 'width'"),
+    ],
+)
+def test_a_module_that_fails_or_ends_the_process_is_the_users_mistake(package, ends, why):
+    (package / "my_parts" / "networks.py").write_text(f"VALUE = 1\n{ends}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_named("my_parts.networks.VALUE", "x = y")
+    place = package / "my_parts" / "networks.py"
+    assert str(caught.value) == f"x = y: cannot be imported ({place}, line 2: {why})"
+
+
 def test_a_missing_module_is_found_before_the_run_starts(tmp_path):
     config = load_config(
         "smoke",
