@@ -159,7 +159,14 @@ class DataConfig(ConfigNode):
         for name in (*self.splits, *self.divide.buckets):
             plain = re.fullmatch(r"[A-Za-z0-9_]+", name) is not None
             require(plain, "splits", name, "names of letters, digits and underscores")
-        is_read = self.ingest is Ingest.REWRITE and self.verify is Verify.FULL
+        is_rewritten = self.ingest is Ingest.REWRITE
+        require(
+            is_rewritten or not self.rewrite.keep,
+            "rewrite.keep",
+            self.rewrite.keep,
+            "empty unless ingest is rewrite: otherwise no record would be left out",
+        )
+        is_read = is_rewritten and self.verify is Verify.FULL
         require(
             is_read or not self.rewrite.parse,
             "rewrite.parse",

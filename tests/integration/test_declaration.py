@@ -16,7 +16,7 @@ from tfx.dsl.components.base import base_beam_executor, base_executor, executor_
 from tfx.types import standard_artifacts
 
 from yt8m.components.declaration import Input, Output, Outside, RunTime, Step, custom_config
-from yt8m.components.example_gen.config import DataConfig, RewriteConfig
+from yt8m.components.example_gen.config import DataConfig, Ingest, RewriteConfig
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -132,7 +132,7 @@ def test_an_argument_that_does_not_fit_is_refused(arguments: dict[str, Any], say
 def test_the_version_of_the_code_follows_the_users_own(tmp_path, monkeypatch) -> None:
     (tmp_path / "own_filter.py").write_text("def keep(video): return True\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    node = DataConfig(rewrite=RewriteConfig(keep="own_filter.keep"))
+    node = DataConfig(ingest=Ingest.REWRITE, rewrite=RewriteConfig(keep="own_filter.keep"))
     model = channel(standard_artifacts.Model)
 
     def versions() -> list[str]:

@@ -120,11 +120,13 @@ def _config(args: TrainArguments) -> PipelineConfig:
     config = dataclasses.replace(args, set=(*args.set, *overrides_of(values))).load()
     if args.processes is not None:
         check_processes(args.processes, waiting=config.trainer.waits_for_evaluations)
-    if config.data.rewrite.parse:
-        raise UserError(
-            f"data.rewrite.parse = {config.data.rewrite.parse}: yt8m train reads records as they "
-            "are; yt8m run writes them in YouTube-8M's format first"
-        )
+    rewrite = config.data.rewrite
+    for key, function in (("parse", rewrite.parse), ("keep", rewrite.keep)):
+        if function:
+            raise UserError(
+                f"data.rewrite.{key} = {function}: yt8m train reads all records as they are; "
+                "yt8m run rewrites them first"
+            )
     return replaced(config, FilePath, storage.absolute)
 
 

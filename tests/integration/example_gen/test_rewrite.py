@@ -169,6 +169,15 @@ def test_an_own_format_is_read_where_each_record_is_read_and_written_again() -> 
             from_dict(DataConfig, {**values, "rewrite": {"parse": "a.b"}})
 
 
+def test_a_filter_is_refused_where_no_record_is_written_again() -> None:
+    """It would leave out nothing, without a word."""
+    for ingest in ("link", "copy", "reference"):
+        with pytest.raises(ConfigError, match=r"rewrite\.keep = 'a\.b': must be empty unless"):
+            from_dict(DataConfig, {"ingest": ingest, "rewrite": {"keep": "a.b"}})
+    for verify in ("full", "checksum"):
+        from_dict(DataConfig, {"ingest": "rewrite", "verify": verify, "rewrite": {"keep": "a.b"}})
+
+
 def test_records_that_an_engine_loses_are_noticed(tmp_path: Path) -> None:
     data = make_dataset(tmp_path / "data", train=60, eval=20)
     config = from_dict(DataConfig, {"root": str(data), "ingest": "rewrite"})

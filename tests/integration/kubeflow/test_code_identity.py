@@ -49,7 +49,7 @@ DEPENDANTS = {
     "own_filter": {"ExampleGen"},
 }
 CONFIG = {
-    "data": {"rewrite": {"keep": "own_filter.keep"}},
+    "data": {"ingest": "rewrite", "rewrite": {"keep": "own_filter.keep"}},
     "transform": {"function": "own_transform.vectors"},
     "trainer": {"network": "own_network.Net"},
     "tuner": {

@@ -69,7 +69,11 @@ def test_what_is_there_by_its_name_is_no_pattern(tmp_path, capsys):
         (["--set", "trainer.heads=[{name: verticals}]"], "evaluator.vocabulary = ''"),
         (
             ["--set", "data.ingest=rewrite", "--set", "data.rewrite.parse=json.loads"],
-            "yt8m train reads records as they are",
+            "yt8m train reads all records as they are",
+        ),
+        (
+            ["--set", "data.ingest=rewrite", "--set", "data.rewrite.keep=json.loads"],
+            "yt8m train reads all records as they are",
         ),
     ],
 )

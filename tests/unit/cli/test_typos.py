@@ -148,7 +148,7 @@ OWN_CODE = {
     "run smoke --set transform.function=parts.my_vector": "did you mean parts.my_vectors?",
     "run smoke --set transform.function=parts.two_vectors": "cannot be called with features",
     "run smoke --set trainer.input=parts.my_batches": "cannot be called with batches, rows",
-    "run smoke --set data.rewrite.keep=parts.keep_all": "keep_all() cannot be called with record",
+    "run smoke --set data.ingest=rewrite --set data.rewrite.keep=parts.keep_all": "with record",
     "run smoke --set evaluator.metrics=[parts.my_metrics]": "did you mean parts.my_metric?",
     "run smoke --set trainer.early_stopping='{name: own, policy: parts.polcy}'": "my_policy?",
     "train smoke --data data --out o --set trainer.network=parts.Net": "defines no Net",
