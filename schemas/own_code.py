@@ -37,18 +37,17 @@ def load_named(path: str, where: str) -> Any:
         raise
     # A script that ends itself would end the command, too, as if it had succeeded.
     except (Exception, SystemExit) as error:
-        raised = f"{type(error).__name__}: {error}".rstrip(": ")
-        raise ConfigError(
-            f"{where}: cannot be imported ({_place_of(error, module)}{' '.join(raised.split())})"
-        ) from error
+        raise ConfigError(f"{where}: cannot be imported ({told_of(error, path)})") from error
 
 
-def _place_of(error: BaseException, module: str) -> str:
-    """The line of the module that was under way, with a comma; "" where that is not known."""
-    file = str(find_source(module))
+def told_of(error: BaseException, path: str) -> str:
+    """One line on what code of the dotted path's module raised, and where in it."""
+    file = str(find_source(path.rpartition(".")[0]))
     frames = traceback.walk_tb(error.__traceback__)
     lines = [line for frame, line in frames if frame.f_code.co_filename == file]
-    return f"{file}, line {lines[-1]}: " if lines else ""
+    place = f"{file}, line {lines[-1]}: " if lines else ""
+    said = str(error).partition("Call arguments received by layer")[0]  # Keras tells them all
+    return place + " ".join(f"{type(error).__name__}: {said}".rstrip(": ").split())
 
 
 def missing_module(module: str) -> str:

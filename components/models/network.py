@@ -89,7 +89,7 @@ class Network(tf_keras.Model):
         self.members = model.members if isinstance(model, MlpConfig) else 1
         apart = sharing is Sharing.NOTHING and len(self.heads) > 1
         self._trunks = [
-            create_trunks(self.create_trunk, self.members, name=f"{n}_trunk")
+            create_trunks(self._create_checked_trunk, self.members, name=f"{n}_trunk")
             for n in ([head.name for head in heads] if apart else [_SHARED])
         ]
         self._classifiers = [
@@ -105,14 +105,21 @@ class Network(tf_keras.Model):
     def call(self, batch: Mapping[str, tf.Tensor], training: bool = False) -> dict[str, tf.Tensor]:
         # Without positions (a batch made by hand) every step drops the same units.
         noise = batch.get(POSITION, tf.zeros([1], tf.int64))[0] if training else None
-        outputs = self.scores(self.signal(batch)._replace(noise=noise), training=training)
-        if not isinstance(outputs, Mapping):  # of a custom network
-            heads = ", ".join(repr(head.name) for head in self.heads)
-            raise ConfigError(
-                f"trainer.network: scores gives {type(outputs).__name__}, but must return a "
-                f"dictionary of each head's probabilities [rows, classes], by name: {heads}"
-            )
-        return outputs
+        return self.scores(self.signal(batch)._replace(noise=noise), training=training)
+
+    def _check_scores(self, outputs: object) -> None:
+        """ConfigError where `scores` of a custom network do not answer each head."""
+        expected = {head.name: head.num_classes for head in self.heads}
+        given: object = type(outputs).__name__
+        if isinstance(outputs, Mapping):
+            given = {name: _number_of_classes(part) for name, part in outputs.items()}
+            if all(given.get(name, 0) in (expected[name], None) for name in expected):
+                return
+        raise ConfigError(
+            f"trainer.network: {_name(type(self))}.scores gives {given}, but must return a "
+            "dictionary of each head's probabilities [rows, classes]: by name, and with as many "
+            f"classes, {expected}"
+        )
 
     def signal(self, batch: Mapping[str, tf.Tensor]) -> Signal:
         """The input of trunks: the batch's features, normalised."""
@@ -263,18 +270,28 @@ class Network(tf_keras.Model):
     @tf.autograph.experimental.do_not_convert  # nothing needs converting, and it takes seconds
     def build_on(self, spec: Mapping[str, tf.TensorSpec]) -> None:
         """Create every weight, so that it exists before the first batch."""
-        self(
+        outputs = self(
             {
                 name: tf_keras.Input(shape=part.shape[1:], dtype=part.dtype, name=name)
                 for name, part in spec.items()
             }
         )
+        self._check_scores(outputs)  # not in `call`: Keras would add all arguments to the message
 
     def create_trunk(self, name: str) -> tf_keras.layers.Layer:
         """The layer from a `Signal` to a vector by row; a custom network overrides this."""
         own = self.own_transform
         sizes = (own.size,) if own else self._features.sizes
         return _create_trunk(self.model_config, sizes, name=name, recipe=self.recipe)
+
+    def _create_checked_trunk(self, name: str) -> tf_keras.layers.Layer:
+        trunk = self.create_trunk(name)
+        if not callable(trunk):
+            raise ConfigError(
+                f"trainer.network: {_name(type(self))}.create_trunk gives "
+                f"{type(trunk).__name__}, but must return a layer of tf_keras"
+            )
+        return trunk
 
     def _create_classifier(self, num_classes: int, name: str) -> tf_keras.layers.Layer:
         end = _end(self.model_config)
@@ -286,6 +303,12 @@ class Network(tf_keras.Model):
         if len(self.heads) == 1:  # by one name, so that a model of one head can start another's
             return [(_SHARED, self.heads[0].num_classes)]
         return [(head.name, head.num_classes) for head in self.heads]
+
+
+def _number_of_classes(probabilities: tf.Tensor) -> int | None:
+    """The size of the last axis; None where the graph does not know it."""
+    shape = tf.TensorShape(probabilities.shape)
+    return shape[-1] if shape.rank else None
 
 
 def _rows(batch: Mapping[str, tf.Tensor]) -> tf.Tensor:

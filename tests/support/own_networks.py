@@ -31,3 +31,49 @@ class OfFrames(Plain):
 class Bare(Network):
     def scores(self, signal: Signal, training: bool = False) -> tf.Tensor:
         return signal.vectors
+
+
+class Misnamed(Network):
+    def scores(self, signal: Signal, training: bool = False) -> dict[str, tf.Tensor]:
+        return {"entitys": super().scores(signal, training=training)["entities"]}
+
+
+class TooFewClasses(Network):
+    def scores(self, signal: Signal, training: bool = False) -> dict[str, tf.Tensor]:
+        return {n: p[:, 1:] for n, p in super().scores(signal, training=training).items()}
+
+
+class NoTrunk(Network):
+    def create_trunk(self, name: str) -> None:
+        """Forgets to return it."""
+
+
+class Misspelt(Network):
+    def create_trunk(self, name: str) -> tf_keras.layers.Layer:
+        return tf_keras.layers.Dense(3, activation="rleu", name=name)
+
+
+class OtherKeras(Network):
+    """Keras 3 does not tell tf_keras about its weights."""
+
+    def create_trunk(self, name: str) -> tf_keras.layers.Layer:
+        trunk = Trunk(name)
+        trunk.hidden = tf.keras.layers.Dense(16)
+        return trunk
+
+
+class Place:
+    """Something in which tf_keras looks for no layers."""
+
+    def __init__(self) -> None:
+        self.hidden = tf_keras.layers.Dense(16, name="hidden")
+
+    def __call__(self, vectors: tf.Tensor) -> tf.Tensor:
+        return self.hidden(vectors)
+
+
+class Hidden(Plain):
+    def create_trunk(self, name: str) -> Trunk:
+        trunk = Trunk(name)
+        trunk.hidden = Place()
+        return trunk

@@ -202,6 +202,25 @@ def test_scores_of_ones_own_that_are_no_dictionary_are_a_mistake_in_what_was_giv
         train(tmp_path, data, network="own_networks.Bare")
 
 
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        ("Misnamed", r"Misnamed.scores gives .'entitys': .*with as many classes, .'entities'"),
+        ("TooFewClasses", "TooFewClasses.scores gives .'entities'"),
+        ("NoTrunk", "NoTrunk.create_trunk gives NoneType"),
+        ("Misspelt", r"cannot be created \(.*own_networks.py, line \d+: ValueError: .*rleu"),
+        ("OtherKeras", r"the weight .*kernel.* would be neither trained nor exported; .*tf_keras"),
+        ("Hidden", r"the weight .*hidden/kernel.* would be neither trained nor exported"),
+    ],
+)
+def test_a_network_that_cannot_be_used_is_told_before_the_first_step(
+    tmp_path, data, network, message
+):
+    with pytest.raises(ConfigError, match=message) as caught:
+        train(tmp_path, data, network=f"own_networks.{network}")
+    assert "\n" not in str(caught.value)
+
+
 def test_a_longer_limit_continues_a_finished_training(tmp_path, data):
     train(tmp_path, data, max_steps=4)
     job = train(tmp_path, data, max_steps=8)
