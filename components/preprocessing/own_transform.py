@@ -88,9 +88,9 @@ def _size_of(function: Function, where: str, features: FeatureConfig, level: Lev
 def _try(function: Function, where: str, given: Mapping[str, np.ndarray]) -> np.ndarray:
     try:
         made = function({name: tf.constant(value) for name, value in given.items()})
+        return np.asarray(tf.convert_to_tensor(made))
     except Exception as error:  # it is the user's code: whatever it raises is told
         shapes = ", ".join(f"{name} {value.shape}" for name, value in given.items())
         raise ConfigError(
             f"{where}: {_KIND}; for {shapes} it raised {type(error).__name__}: {error}"
         ) from error
-    return np.asarray(tf.convert_to_tensor(made))

@@ -26,6 +26,7 @@ from yt8m.components.trainer.config import Clip, TrainerConfig
 from yt8m.components.trainer.loop.weight_rules import WeightRules
 from yt8m.components.trainer.teacher import Teacher
 from yt8m.schemas.batch import SPLIT, TEACHER
+from yt8m.schemas.errors import ConfigError
 
 Batch = Mapping[str, tf.Tensor]
 _LABEL_KEYS = ("labels", "rated", "video_labels")
@@ -286,7 +287,15 @@ class TrainStep:
         with tf.GradientTape() as tape:
             tape.watch(probabilities)
             minimised = self._loss(head, labels, probabilities, normaliser) * head.weight * unit
-        return tape.gradient(minimised, probabilities)
+        gradient = tape.gradient(minimised, probabilities)
+        if gradient is None:
+            own = type(self._network)
+            raise ConfigError(
+                f"trainer.network: {own.__module__}.{own.__qualname__}.own_loss does not depend on "
+                "the probabilities by operations that have gradients (tf.argmax and comparisons "
+                "have none), so nothing would be learned"
+            )
+        return gradient
 
     def _clip(
         self, gradients: Sequence[tf.Tensor], norms: Sequence[tf.Tensor], norm: tf.Tensor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from yt8m.components.trainer.learning_rate import multiplier
 from yt8m.components.trainer.loop.divergence import are_finite, diverged
 from yt8m.components.trainer.loop.hook import Hook, Steps, Training
 from yt8m.components.trainer.state.checkpoints import TrainingProgress
+from yt8m.schemas.errors import ConfigError
 
 
 class Loop:
@@ -37,6 +39,7 @@ class Loop:
         training, steps = self._training, self._training.last_step
         for hook in self._hooks:
             hook.before_training(training)
+        self._states()  # what no checkpoint can hold is told now, not after the first hour
         _, _, is_over = self._agree()
         while True:
             if self._is_to_validate():
@@ -59,6 +62,19 @@ class Loop:
         self._save()
         for hook in self._hooks:
             hook.after_training(training, self._path)
+
+    def _states(self) -> dict[str, Any]:
+        """Every hook's state for a checkpoint, by the hook's name."""
+        states = {hook.name: hook.state() for hook in self._hooks if hook.name}
+        for name, state in states.items():
+            try:
+                json.dumps(state)
+            except (TypeError, ValueError) as error:
+                raise ConfigError(
+                    f"trainer.hooks: the state of the hook {name!r} must be JSON, for the "
+                    f"checkpoint ({error})"
+                ) from error
+        return states
 
     def _agree(self) -> list[bool]:
         """Whether to save, to end by a signal, to end early: in all processes alike."""
@@ -122,7 +138,7 @@ class Loop:
                 raise diverged(training.step)
             return  # what cannot be trained further is not worth a checkpoint
         began = time.monotonic()
-        states = {hook.name: hook.state() for hook in self._hooks if hook.name}
+        states = self._states()
         self._path = training.checkpoints.save(
             TrainingProgress(
                 step=training.step,

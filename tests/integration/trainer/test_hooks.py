@@ -98,6 +98,13 @@ class TriesByHead(Hook):
         self.best, self.tries = state
 
 
+class Unstorable(Hook):
+    name = "unstorable"
+
+    def state(self):
+        return {1, 2}
+
+
 class Nameless(Hook):
     def state(self):
         return 1
@@ -211,6 +218,12 @@ def test_a_hook_counts_the_tries_of_each_head(own, data, tmp_path):
 def test_what_is_no_hook_is_refused(own, path, message):
     with pytest.raises(ConfigError, match=f"trainer.hooks: {path}.*{message}"):
         create_hooks([path])
+
+
+def test_a_state_that_no_checkpoint_can_hold_is_told_before_the_first_step(own, data, tmp_path):
+    with pytest.raises(ConfigError, match="the hook 'unstorable' must be JSON"):
+        train(tmp_path, data, hooks=["hooks_of_mine.Unstorable"], max_steps=50, **COMMON)
+    assert not list((tmp_path / "checkpoints").glob("ckpt*"))
 
 
 def test_two_hooks_with_one_state_are_refused(own):

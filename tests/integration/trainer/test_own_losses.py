@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import tensorflow as tf
 import warm_processes
 from one_step import RATE, make_batch, one_step
 from own_losses import STRENGTH, Agreeing, SquaresByLabel, WithActivity
@@ -77,6 +78,17 @@ def test_a_loss_that_is_no_number_is_the_users_mistake(network, returned, use_xl
         ConfigError, match=rf"own_loss must return one number, a sum; it {returned}"
     ):
         one_step(make_batch(), network_type=network, use_xla=use_xla, **OWN)
+
+
+class OfTheBestClass(SquaresByLabel):
+    def own_loss(self, head, batch, probabilities):
+        best = tf.argmax(probabilities, axis=1)
+        return tf.reduce_sum(tf.cast(best != batch["labels"][:, 0], tf.float32))
+
+
+def test_a_loss_without_a_gradient_is_the_users_mistake(use_xla):
+    with pytest.raises(ConfigError, match=r"OfTheBestClass\.own_loss does not depend on"):
+        one_step(make_batch(), network_type=OfTheBestClass, use_xla=use_xla, **OWN)
 
 
 def test_what_layers_add_is_minimised_and_told(cut):

@@ -50,6 +50,7 @@ def test_its_vectors_may_be_of_another_size_and_padding_stays_zero(level: Level)
         ("one_number", r"one float32 vector of each row.*it returned float32 \(4,\)"),
         ("doubled", "one float32 vector of each row.*it returned float64"),
         ("of_another_record", "for rgb .4, 6., audio .4, 3. it raised KeyError: 'text'"),
+        ("nothing", "one float32 vector of each row.*None"),
         ("NO_FUNCTION", "must be a function"),
         ("not_there", "has no attribute|no attribute"),
     ],
