@@ -27,6 +27,14 @@ _API = "/apis/v2beta1"
 _TIMEOUT_S = (10.0, 60.0)
 _LONGEST_TEXT = 500
 _INTERNAL_ERROR = 500
+# By what each thing is asked for later.
+_IDS = {
+    "V2beta1Pipeline": "pipeline_id",
+    "V2beta1PipelineVersion": "pipeline_version_id",
+    "V2beta1Experiment": "experiment_id",
+    "V2beta1Run": "run_id",
+    "V2beta1RecurringRun": "recurring_run_id",
+}
 _TITLE = re.compile("<title>([^<]*)</title>", re.IGNORECASE)
 
 
@@ -168,6 +176,7 @@ class HttpTransport:
                 _request_timeout=self._timeout_s,
             )
             self._expect_json()
+            _expect_id(data, answer)
         except ApiException as error:
             raise self._explain(error, method, path) from None
         except urllib3.exceptions.HTTPError as error:
@@ -246,6 +255,13 @@ class HttpTransport:
             + ("; is the server up, and --host its address?" if never_sent else ""),
             unsure=not never_sent,
         )
+
+
+def _expect_id(data: Any, answer: str) -> None:
+    """Another program's JSON gives an empty model, too, as if what was asked for were done."""
+    name = _IDS.get(answer)
+    if name and not getattr(data, name):
+        raise ValueError(f"it has no {name}")
 
 
 def _upload(file: str) -> list[tuple[str, tuple[str, bytes, str]]]:

@@ -53,6 +53,9 @@ SPEC = {
     },
 }
 NIGHTLY = Timing(cron="0 0 3 * * *")
+LAUNCH = Launch(
+    name="n", pipeline_id="p", version_id="v", experiment_id="e", pipeline_root="s3://bucket/root"
+)
 
 
 @pytest.fixture
@@ -294,13 +297,38 @@ class _LoginPage(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_something_else_listening_is_explained():
-    other = http.server.HTTPServer(("127.0.0.1", 0), _LoginPage)
+class _AnyJson(_LoginPage):
+    """Another program, that answers everything with an object."""
+
+    def do_GET(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"status": "ok"}')
+
+    do_POST = do_GET
+
+
+@pytest.mark.parametrize(
+    ("page", "ask"),
+    [
+        (_LoginPage, lambda client: client.pipelines()),
+        (_AnyJson, lambda client: client.create_pipeline("p", "")),
+        (_AnyJson, lambda client: client.upload_version("p", "v", str(COMPILED))),
+        (_AnyJson, lambda client: client.version("p", "v")),
+        (_AnyJson, lambda client: client.experiment_id("e", create=True)),
+        (_AnyJson, lambda client: client.start_run(LAUNCH)),
+        (_AnyJson, lambda client: client.run("r")),
+        (_AnyJson, lambda client: client.create_schedule(LAUNCH, NIGHTLY, enabled=True)),
+    ],
+)
+def test_something_else_listening_is_explained(page, ask):
+    other = http.server.HTTPServer(("127.0.0.1", 0), page)
     thread = threading.Thread(target=other.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
         with pytest.raises(Yt8mError, match=r"not that of Kubeflow Pipelines v2.*--host"):
-            _client(f"http://127.0.0.1:{other.server_address[1]}").pipelines()
+            ask(_client(f"http://127.0.0.1:{other.server_address[1]}"))
     finally:
         other.shutdown()
         other.server_close()
