@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -90,6 +91,7 @@ def _create_own(path: str, create: Callable[[], Network]) -> Network:
         what = told_of(error, path)
         raise ConfigError(f"trainer.network = {path!r}: cannot be created ({what})") from error
     held = {id(part) for part in (*network.weights, *tf.train.TrackableView(network).descendants())}
+    gc.collect()  # a model that was only looked at, for its weights say, is no part of this one
     hidden = [v for ref in made if (v := ref()) is not None and id(v) not in held]
     weights = [v.name for v in hidden if v.dtype.is_floating]
     if weights:  # the export would refuse them, after the whole training

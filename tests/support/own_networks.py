@@ -77,3 +77,12 @@ class Hidden(Plain):
         trunk = Trunk(name)
         trunk.hidden = Place()
         return trunk
+
+
+class Borrowing(Plain):
+    """Looks at another model, which nothing keeps."""
+
+    def create_trunk(self, name: str) -> Trunk:
+        other = tf_keras.Sequential([tf_keras.layers.Dense(3, input_shape=(2,))])
+        assert len(other.get_weights()) == 2
+        return Trunk(name)

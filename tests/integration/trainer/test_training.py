@@ -221,6 +221,11 @@ def test_a_network_that_cannot_be_used_is_told_before_the_first_step(
     assert "\n" not in str(caught.value)
 
 
+def test_a_model_that_a_network_of_ones_own_only_looked_at_is_no_part_of_it(tmp_path, data):
+    train(tmp_path, data, network="own_networks.Borrowing")
+    assert (tmp_path / "export/saved_model.pb").exists()
+
+
 def test_a_longer_limit_continues_a_finished_training(tmp_path, data):
     train(tmp_path, data, max_steps=4)
     job = train(tmp_path, data, max_steps=8)
