@@ -46,6 +46,12 @@ def _import(args: ModelsImportArguments, export: str, said: Level | None, consol
     _ = model.serve
     served = in_service(args.push) if args.data else InService()
     evaluation = _score(args, export, served, console) if args.data else None
+    if evaluation is not None and not evaluation.classes:  # every model's GAP is 0 on them
+        raise UserError(
+            f"no record of {args.data} has a label, so no model can be scored and nothing was "
+            "imported; give labelled records (segments with ratings), or import without --data as "
+            "a baseline that is not served"
+        )
     level = _level(model, said, evaluation)
     with _described(model, level) as (directory, info):
         metrics = evaluation.overall.candidate if evaluation else {}

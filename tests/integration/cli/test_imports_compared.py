@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import tensorflow as tf
 from evaluator_run import World, create_world
 
 from yt8m.cli.arguments.models import ModelsImportArguments
@@ -26,12 +27,14 @@ class Imports:
     def __init__(self, world: World, registry: Path) -> None:
         self.world, self.registry = world, str(registry)
 
-    def take(self, noise: float, *, yes: bool = False, **how: float) -> None:
+    def take(
+        self, noise: float, *, yes: bool = False, data: Path | None = None, **how: float
+    ) -> None:
         model = self.world.model(f"noise-{noise}-{how}", noise=noise, **how)
         arguments = ModelsImportArguments(
             model=str(model / "Format-Serving"),
             push=self.registry,
-            data=f"{self.world.data}/validate*.tfrecord",
+            data=f"{data or self.world.data}/validate*.tfrecord",
             yes=yes,
             json=True,
         )
@@ -75,6 +78,28 @@ def test_what_is_in_service_and_cannot_be_scored_is_not_replaced_without_a_word(
     assert list_versions(imports.registry) == (1,)
     imports.take(0.0, yes=True)
     assert in_service(imports.registry).version == 2
+
+
+@pytest.mark.parametrize("yes", [False, True])
+def test_records_without_labels_put_no_model_into_service(
+    yes: bool, imports: Imports, tmp_path: Path
+) -> None:
+    """All GAPs are 0 on them, so that a worse model seems as good as the one in service."""
+    unlabelled = tmp_path / "unlabelled"
+    unlabelled.mkdir()
+    for shard in Path(imports.world.data).glob("validate*.tfrecord"):
+        with tf.io.TFRecordWriter(str(unlabelled / shard.name)) as file:
+            for record in tf.data.TFRecordDataset(str(shard)).as_numpy_iterator():
+                example = tf.train.Example.FromString(record)
+                del example.features.feature["labels"]
+                file.write(example.SerializeToString())
+    with pytest.raises(UserError, match=r"no record of .*unlabelled.* has a label.*without --data"):
+        imports.take(0.0, data=unlabelled, yes=yes)
+    assert list_versions(imports.registry) == ()
+    imports.take(0.0)
+    with pytest.raises(UserError, match="has a label"):
+        imports.take(1.1, data=unlabelled, yes=yes)
+    assert list_versions(imports.registry) == (1,)
 
 
 def test_what_was_touched_and_loads_is_still_what_an_import_is_compared_with(
