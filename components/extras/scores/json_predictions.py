@@ -14,6 +14,7 @@ from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.predictions.submission import VIDEO_HEADER, is_plain
+from yt8m.schemas.batch import SEGMENT_START
 from yt8m.schemas.errors import DataError
 
 _ID = "video_id"
@@ -50,6 +51,11 @@ def _rows(source: str) -> Iterator[tuple[str, str, str]]:
             where = f"{source}: line {number}"
             try:
                 data = json.loads(line)
+                if SEGMENT_START in data:
+                    raise DataError(
+                        f"{where}: the row is a segment of a video, and the file has videos alone; "
+                        "yt8m predict --format segment writes the competition's file of segments"
+                    )
                 name = _name(data[_ID])
                 classes = [_class_id(value) for value in _listed(data[_known(data, _CLASSES)])]
                 scores = [_score(value) for value in _listed(data[_known(data, _SCORES)])]

@@ -42,6 +42,10 @@ def test_lines_of_both_kinds_of_export_become_pairs_in_their_order(tmp_path):
         ({"class_ids": [1], "scores": [0.5]}, "line 2: 'video_id'"),
         ({"video_id": "a,b", "class_ids": [1], "scores": [0.5]}, "has a comma"),
         ({"video_id": "first", "class_ids": [1], "scores": [0.5]}, "occurs twice"),
+        (
+            {"video_id": "a", "segment_start": 5, "class_ids": [1], "scores": [0.5]},
+            "line 2: the row is a segment of a video",
+        ),
         ([1], "line 2: "),
         ({"video_id": [], "class_ids": [1], "scores": [0.5]}, "line 2: video_id is []"),
         ({"video_id": "", "class_ids": [1], "scores": [0.5]}, "line 2: video_id is ''"),
