@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -112,8 +113,28 @@ def has_closed_brackets(setting: str) -> bool:
 
 
 def overrides_of(values: Mapping[str, Any]) -> list[str]:
-    """The texts for `parse_overrides` that set these values, by path; JSON is YAML."""
-    return [f"{path}={json.dumps(value)}" for path, value in values.items()]
+    """The texts for `parse_overrides` that set these values, by path; JSON is YAML.
+
+    ConfigError where a value has no such text.
+    """
+    texts = []
+    for path, value in values.items():
+        try:
+            texts.append(f"{path}={json.dumps(value, default=_plain)}")
+        except (TypeError, ValueError) as error:
+            raise ConfigError(
+                f"{path}: {error}; give numbers, texts, lists and dictionaries of them"
+            ) from error
+    return texts
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know: a path, and numpy's numbers and arrays, as searches give them."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"no value of a configuration is of the type {type(value).__name__}")
 
 
 def parse_yaml(text: str, *, source: str) -> Any:

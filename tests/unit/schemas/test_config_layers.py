@@ -1,11 +1,19 @@
 """Values laid over one another: mappings merge, lists are replaced, another member starts again."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pytest
 
-from yt8m.schemas.config_layers import difference, overlay, parse_overrides, parse_yaml
+from yt8m.schemas.config_layers import (
+    difference,
+    overlay,
+    overrides_of,
+    parse_overrides,
+    parse_yaml,
+)
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 
@@ -124,3 +132,25 @@ def test_yaml_fault_names_file_and_line():
 def test_yaml_cannot_run_code():
     with pytest.raises(ConfigError, match="could not determine a constructor"):
         parse_yaml("a: !!python/object/apply:os.system [echo]", source="run.yaml")
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (np.int64(3), 3),
+        (np.float32(0.5), 0.5),
+        (np.bool_(True), True),
+        (np.array([1, 2]), [1, 2]),
+        ({"rate": np.float64(0.5), "steps": (np.int32(4),)}, {"rate": 0.5, "steps": [4]}),
+        (Path("a/b.csv"), "a/b.csv"),
+    ],
+    ids=str,
+)
+def test_numbers_of_numpy_and_paths_are_values_as_python_s_own(value, plain):
+    assert parse_overrides(overrides_of({"a.b": value})) == {"a": {"b": plain}}
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, {(1, 2): 3}])
+def test_what_no_configuration_holds_is_named_by_its_path(value):
+    with pytest.raises(ConfigError, match=r"a\.b: .*give numbers"):
+        overrides_of({"a.b": value})
