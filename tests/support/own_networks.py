@@ -38,6 +38,14 @@ class Misnamed(Network):
         return {"entitys": super().scores(signal, training=training)["entities"]}
 
 
+class Logits(Network):
+    """Scores that are no probabilities: the sigmoid is missing."""
+
+    def scores(self, signal: Signal, training: bool = False) -> dict[str, tf.Tensor]:
+        of_all = super().scores(signal, training=training)
+        return {name: tf.math.log(p) - tf.math.log1p(-p) for name, p in of_all.items()}
+
+
 class TooFewClasses(Network):
     def scores(self, signal: Signal, training: bool = False) -> dict[str, tf.Tensor]:
         return {n: p[:, 1:] for n, p in super().scores(signal, training=training).items()}

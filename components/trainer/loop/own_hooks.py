@@ -46,7 +46,7 @@ class Plateau(Hook):
         value = training.collectives.broadcast_from_chief(score)
         if value != value and not training.can_go_back:
             training.collectives.leave()
-            raise diverged(training.step)
+            raise diverged(training.step, training.config.network)
         decision = plateau.decide(
             self._config, self.decided, value=value, step=training.step, known=self._metrics
         )

@@ -111,7 +111,7 @@ def _finish(parts: Parts) -> None:
     job = parts.job
     weights = _best(parts) or weights
     if not are_finite(weights):
-        raise diverged(training.step)
+        raise diverged(training.step, job.trainer.network)
     parts.scorer.export(weights, job.export_dir)
     copy_curves(job.checkpoint_dir, job.log_dir)
     done = Done(step=training.step, stopping_criteria=job.trainer.stopping_criteria)

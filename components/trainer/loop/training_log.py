@@ -76,7 +76,7 @@ class TrainingLog(Hook):
         broken = self._train(training, steps.result, rate=steps.learning_rate)
         seen = broken - set(training.config.validation.excluded_heads)
         if broken and not (seen and training.can_go_back):
-            raise diverged(training.step)
+            raise diverged(training.step, training.config.network)
 
     def after_validation(self, training: Training, scores: SplitScores, seconds: float) -> None:
         row = {**scores.to_dict(), "duration_s": seconds, "factor": training.rate_factor}

@@ -91,7 +91,7 @@ class Loop:
         count, rows = engine.chunk(self._left()), engine.rows
         for hook in self._hooks:
             hook.before_steps(training, count)
-        training.rate_factor = math.prod(hook.rate_factor for hook in self._hooks)
+        training.rate_factor = math.prod(_rate_factor(hook) for hook in self._hooks)
         rates = [self._rate(training.examples + i * rows) for i in range(count)]
         result = engine.advance(rates)
         training.step, training.examples = training.step + count, training.examples + count * rows
@@ -135,7 +135,7 @@ class Loop:
         if not are_finite(training.network.get_weights()):
             if training.is_over or not training.can_go_back:
                 training.collectives.leave()  # weights are alike in all processes
-                raise diverged(training.step)
+                raise diverged(training.step, training.config.network)
             return  # what cannot be trained further is not worth a checkpoint
         began = time.monotonic()
         states = self._states()
@@ -150,3 +150,18 @@ class Loop:
         self._is_saved = True
         for hook in self._hooks:
             hook.after_save(training, self._path, time.monotonic() - began)
+
+
+def _rate_factor(hook: Hook) -> float:
+    factor: object = hook.rate_factor
+    try:
+        number = float(hook.rate_factor)
+        if not math.isfinite(number) or isinstance(factor, str):
+            raise ValueError
+    except (TypeError, ValueError) as error:
+        kind = type(hook)
+        raise ConfigError(
+            f"trainer.hooks: {kind.__module__}.{kind.__qualname__}.rate_factor is {factor!r}, but "
+            "must be a finite number, which multiplies the learning rate"
+        ) from error
+    return number

@@ -43,6 +43,12 @@ def test_a_training_that_diverges_ends_and_says_what_helps(tmp_path, data, train
     assert not (tmp_path / "export").exists()
 
 
+def test_an_own_network_is_asked_for_probabilities_first(tmp_path, data):
+    """Logits have no loss, and no learning rate helps."""
+    with pytest.raises(Diverged, match=r"scores of own_networks\.Logits are probabilities, from 0"):
+        train(tmp_path, data, network="own_networks.Logits", max_steps=2, log={"every_steps": 2})
+
+
 def test_after_it_has_diverged_a_lower_rate_continues_from_the_checkpoint_before(tmp_path, data):
     often = {"checkpoint": {"every_steps": 1}, "log": {"every_steps": 4}}
     slow = {"max_steps": 6, "optimizer": {"name": "sgd", "learning_rate": 0.1}}

@@ -105,6 +105,19 @@ class Unstorable(Hook):
         return {1, 2}
 
 
+class FactorOfText(Hook):
+    def before_steps(self, training, count):
+        self.rate_factor = "0.5"
+
+
+class FactorOfNothing(Hook):
+    rate_factor = None
+
+
+class FactorThatIsNan(Hook):
+    rate_factor = float("nan")
+
+
 class Nameless(Hook):
     def state(self):
         return 1
@@ -224,6 +237,13 @@ def test_a_state_that_no_checkpoint_can_hold_is_told_before_the_first_step(own, 
     with pytest.raises(ConfigError, match="the hook 'unstorable' must be JSON"):
         train(tmp_path, data, hooks=["hooks_of_mine.Unstorable"], max_steps=50, **COMMON)
     assert not list((tmp_path / "checkpoints").glob("ckpt*"))
+
+
+@pytest.mark.parametrize("hook", ["FactorOfText", "FactorOfNothing", "FactorThatIsNan"])
+def test_a_rate_factor_that_is_no_number_is_named_with_its_hook(own, hook, data, tmp_path):
+    """Not as a bug in yt8m, and not as a training that has diverged."""
+    with pytest.raises(ConfigError, match=rf"{hook}\.rate_factor is .*, but must be a finite num"):
+        train(tmp_path, data, hooks=[f"hooks_of_mine.{hook}"], max_steps=3, **COMMON)
 
 
 def test_two_hooks_with_one_state_are_refused(own):
