@@ -192,8 +192,18 @@ def _reader(hint: Any) -> _Reader:
     if origin is dict:
         return partial(_mapping, _reader(args[1]))
     if hint is Any:
-        return lambda value, path, problems: value
+        return lambda value, path, problems: _with_numbers(value)
     return partial(_single, _scalar_of(hint))
+
+
+def _with_numbers(value: Any) -> Any:
+    """A value of no declared type; what YAML took for text because of its exponent is a number."""
+    if isinstance(value, Mapping):
+        return {key: _with_numbers(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_with_numbers(part) for part in value)
+    is_number = isinstance(value, str) and "e" in value.lower() and _NUMBER.fullmatch(value)
+    return float(value) if is_number else value
 
 
 def _single(scalar: _Scalar, value: Any, path: str, problems: list[str]) -> Any:

@@ -3,7 +3,7 @@
 import enum
 import json
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import yaml
@@ -189,3 +189,18 @@ def test_members_of_a_union_are_told_by_name():
     assert members_by_tag(Cat | Dog) == {"cat": Cat, "dog": Dog}
     assert members_by_tag(Dog | None) == {}
     assert members_by_tag(int) == {}
+
+
+def test_numbers_with_an_exponent_are_numbers_where_no_type_says_so():
+    @dataclass(frozen=True, kw_only=True)
+    class Own:
+        arguments: dict[str, Any] = field(default_factory=dict)
+
+    text = "{epsilon: 1e-5, rates: [1E+3, {a: -2.e-1}], name: 1e5x, kind: e, digits: '12'}"
+    assert from_dict(Own, {"arguments": yaml.safe_load(text)}).arguments == {
+        "epsilon": 1e-5,
+        "rates": [1000.0, {"a": -0.2}],
+        "name": "1e5x",
+        "kind": "e",
+        "digits": "12",
+    }
