@@ -87,7 +87,10 @@ def _table(
     """`dated`: the runs whose spans are dates."""
     for name in metrics:
         if name != GAP and all(name not in run for run in runs):
-            raise UserError(f"--metric {name}: no run has it; --json shows what they have")
+            raise UserError(
+                f"--metric {name}: no run has a value of it: none has computed it, or it is "
+                "undefined on their records; --json shows what they have"
+            )
     figures = [column for name in metrics for column in (info_of(name).title, "difference")]
     columns = ("run", "started", "took", "spans", *figures, "outcome")
     return console.table(columns, [_row(run, metrics, dated) for run in runs])

@@ -109,3 +109,10 @@ def test_a_run_whose_record_is_empty_or_cut_off_is_named(tmp_path, capsys, conte
     assert [str(broken) in problem for problem in answer["problems"]] == [True]
     assert yt8m(["report", "20260302-1", "--root", str(tmp_path)]) == 2
     assert f"{broken} is damaged" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_metric_without_a_value_may_have_been_computed(tmp_path, capsys):
+    """MAP is undefined where no class has a label."""
+    begin_record(Layout(tmp_path), dataclasses.replace(RECORD, run_id="20260301-1"))
+    assert yt8m(["history", "--root", str(tmp_path), "--metric", "map"]) == 2
+    assert "none has computed it, or it is undefined" in capsys.readouterr().err
