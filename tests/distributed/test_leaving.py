@@ -16,7 +16,7 @@ pytestmark = pytest.mark.distributed
 PROCESSES = "chief=1,worker=1"
 SMALL = {
     "model": {"name": "mlp", "width": 8, "blocks": 1},
-    "distribution": {"heartbeat_timeout_s": 4},  # of a process that says nothing at all
+    "distribution": {"heartbeat_timeout_s": 8},  # of a process that says nothing at all
 }
 VALIDATED = {"every_steps": 3, "num_tries": 1}
 # The worker has the last answer, and is lost before it says that it goes.
@@ -25,7 +25,7 @@ import json, os, signal, time
 if json.loads(os.environ["TF_CONFIG"])["task"]["type"] == "worker":
     from yt8m.components.trainer.cluster.collectives import Collectives
     def leave(self):
-        time.sleep(1)  # the chief has it as well
+        time.sleep(2)  # the chief has it as well
         os.kill(os.getpid(), signal.SIGKILL)
     Collectives.leave = leave
 """
