@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from yt8m.components.inputs.batch_memory import BatchMemory
 from yt8m.components.inputs.frame_choice import FrameChooser
 from yt8m.components.inputs.frame_record import DecodedFrames, FrameRecord
 from yt8m.components.preprocessing.arithmetic import mean_of_normalized_frames
@@ -32,15 +33,15 @@ from yt8m.schemas.features import (
 Row = dict[str, Any]  # frames of each feature, and lists of labels
 
 _MEAN = np.dtype("<f4")
-_ALIGNMENT = 64  # bytes; TensorFlow takes an array over that begins so, and copies others
 
 
 def stack_videos(
     records: Iterable[bytes | memoryview | FrameRecord],
     lengths: np.ndarray,
     features: FeatureConfig,
-    columns: Sequence[str] = (),
-    chooser: FrameChooser | None = None,
+    columns: Sequence[str],
+    chooser: FrameChooser | None,
+    memory: BatchMemory,
 ) -> Row:
     """One batch of videos, from records of these `lengths` in bytes: whole, or the frames chosen.
 
@@ -50,7 +51,8 @@ def stack_videos(
     most = min(features.max_frames, int(lengths.max()) // _bytes_of_frame(features))
     most = most if chooser is None else chooser.frames
     batch = {
-        name: _aligned((len(lengths), most, size)) for name, size in features.size_by_name.items()
+        name: memory.array(name, (len(lengths), most, size))
+        for name, size in features.size_by_name.items()
     }
     counts = np.zeros(len(lengths), np.int32)
     lists: dict[str, list[np.ndarray]] = {name: [] for name in (LABELS, *columns)}
@@ -63,7 +65,10 @@ def stack_videos(
             rows.append(_integers(video, name))
     longest = counts.max()
     if longest < most:  # fewer frames than were chosen, or a record with much beside its frames
-        batch = {name: _stack_frames(list(frames[:, :longest])) for name, frames in batch.items()}
+        batch = {
+            name: _stack_frames(list(frames[:, :longest]), name, memory)
+            for name, frames in batch.items()
+        }
     stacked = {name: _stack_labels(rows) for name, rows in lists.items()}
     return {**batch, NUM_FRAMES: counts, **stacked}
 
@@ -72,13 +77,14 @@ def stack_means(
     records: Iterable[bytes | memoryview | FrameRecord],
     rows: int,
     features: FeatureConfig,
-    columns: Sequence[str] = (),
+    columns: Sequence[str],
+    memory: BatchMemory,
 ) -> Row:
     """One batch of the mean frames of so many videos, `[rows, total] float32`.
 
     What is a `FrameRecord` already has its mean in place of its frames.
     """
-    means = _aligned((rows, mean_bytes(features))).view(_MEAN)
+    means = memory.array(MEAN_FRAMES, (rows, mean_bytes(features))).view(_MEAN)
     lists: dict[str, list[np.ndarray]] = {name: [] for name in (LABELS, *columns)}
     for at, record in enumerate(records):
         video = mean_video(record, features) if isinstance(record, (bytes, memoryview)) else record
@@ -150,10 +156,10 @@ def segment_rows(
 
 
 def stack_segments(
-    rows: Sequence[Row], features: FeatureConfig, columns: Sequence[str] = ()
+    rows: Sequence[Row], features: FeatureConfig, columns: Sequence[str], memory: BatchMemory
 ) -> Row:
     """One batch of segments: labels padded with -1, and how many frames each row has."""
-    batch = {name: _stack_frames([r[name] for r in rows]) for name in features.names}
+    batch = {name: _stack_frames([r[name] for r in rows], name, memory) for name in features.names}
     lists = (LABELS, RATED, VIDEO_LABELS, *columns)
     batch |= {key: _stack_labels([row[key] for row in rows]) for key in lists}
     batch[NUM_FRAMES] = np.array([row[NUM_FRAMES] for row in rows], np.int32)
@@ -198,9 +204,9 @@ def _integers(record: FrameRecord, key: str) -> np.ndarray:
     return np.asarray(record.features.get(key, ()), np.int64)
 
 
-def _stack_frames(rows: Sequence[np.ndarray]) -> np.ndarray:
+def _stack_frames(rows: Sequence[np.ndarray], name: str, memory: BatchMemory) -> np.ndarray:
     """Rows of equally many frames."""
-    out = _aligned((len(rows), *rows[0].shape))
+    out = memory.array(name, (len(rows), *rows[0].shape))
     np.stack(rows, out=out)
     return out
 
@@ -216,10 +222,3 @@ def _stack_labels(rows: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
     is_there = np.arange(out.shape[1]) < counts[:, np.newaxis]
     out[is_there] = np.fromiter(chain.from_iterable(rows), np.int64, counts.sum())
     return out
-
-
-def _aligned(shape: tuple[int, ...]) -> np.ndarray:
-    size = int(np.prod(shape))
-    buffer = np.empty(size + _ALIGNMENT, np.uint8)
-    first = -buffer.ctypes.data % _ALIGNMENT
-    return buffer[first : first + size].reshape(shape)

@@ -25,6 +25,7 @@ from yt8m.components.inputs.assemble import (
     stack_segments,
     stack_videos,
 )
+from yt8m.components.inputs.batch_memory import BatchMemory
 from yt8m.components.inputs.bucketing import cut_into_batches
 from yt8m.components.inputs.config import BatchSlice, FrameSampling, InputConfig, Source
 from yt8m.components.inputs.frame_cache import CachedReader, FrameCache
@@ -217,6 +218,7 @@ class StepReader:
         )
         if cache:
             self._reader = CachedReader(self._reader, FrameCache(source, self._index))
+        self._memory = BatchMemory()
         self._loaded: dict[int, Future[_Loaded]] = {}
         self._lock = threading.Lock()
         # What is far away is fetched while the group before it is used up.
@@ -236,7 +238,7 @@ class StepReader:
             case Level.VIDEO:
                 return {**batch, RECORDS: np.array(list(rows), dtype=object)}
             case Level.FRAME if self._source.averaged:
-                means = stack_means(rows, len(positions), features, columns)
+                means = stack_means(rows, len(positions), features, columns, self._memory)
                 return {**batch, **means}
             case Level.FRAME:
                 numbers = np.concatenate(
@@ -244,9 +246,11 @@ class StepReader:
                 )
                 lengths = self._index.lengths[numbers]  # a row is a record
                 chooser = self._chooser(positions)
-                return {**batch, **stack_videos(rows, lengths, features, columns, chooser)}
+                videos = stack_videos(rows, lengths, features, columns, chooser, self._memory)
+                return {**batch, **videos}
             case Level.SEGMENT:
-                return {**batch, **stack_segments(list(rows), features, columns)}
+                segments = stack_segments(list(rows), features, columns, self._memory)
+                return {**batch, **segments}
 
     def _chooser(self, positions: np.ndarray) -> FrameChooser | None:
         if self._sampling is None:
