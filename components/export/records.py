@@ -110,7 +110,8 @@ def _sequences(
     }
     context, lists, _ = tf.io.parse_sequence_example(records, context_spec, frame_spec)
     # One text a frame: [batch, (frames), 1] as a list of lists of one.
-    texts = {name: _frames_of(lists[name], features.max_frames) for name in features.names}
+    whole = _require_equal_lengths({name: _frames_of(lists[name]) for name in features.names})
+    texts = {name: frames[:, : features.max_frames] for name, frames in whole.items()}
     if not segments:
         if form.averaged:
             return ParsedRecords(signal=_mean(texts, features), video_id=context[ID])
@@ -127,10 +128,29 @@ def _sequences(
     )
 
 
-def _frames_of(texts: tf.RaggedTensor, limit: int) -> tf.RaggedTensor:
+def _frames_of(texts: tf.RaggedTensor) -> tf.RaggedTensor:
     """`[batch, (frames)] string` of a list whose entries hold one text each."""
-    frames = texts.merge_dims(1, 2) if texts.shape.rank == 3 else texts
-    return frames[:, :limit]
+    return texts.merge_dims(1, 2) if texts.shape.rank == 3 else texts
+
+
+def _require_equal_lengths(texts: dict[str, tf.RaggedTensor]) -> dict[str, tf.RaggedTensor]:
+    """`texts`; a record whose features differ in their number of frames is an error.
+
+    Frames of all records are in one list: where one record lacks what another has too many of, a
+    frame's features would be of two videos, and nothing else would tell.
+    """
+    first, *others = (frames.row_lengths() for frames in texts.values())
+    checks = [
+        tf.debugging.assert_equal(
+            other, first, "features of a record differ in their number of frames"
+        )
+        for other in others
+    ]
+    with tf.control_dependencies(checks):
+        return {
+            name: frames.with_flat_values(tf.identity(frames.flat_values))
+            for name, frames in texts.items()
+        }
 
 
 def _spread(texts: tf.RaggedTensor, wanted: int) -> tf.RaggedTensor:

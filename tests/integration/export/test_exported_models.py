@@ -131,6 +131,24 @@ def test_videos_without_a_frame_have_rows_too(case: str, tmp_path: Path) -> None
     np.testing.assert_allclose(scores, one["scores"], atol=2e-6)
 
 
+@pytest.mark.parametrize("case", ["frame", "sampled", "averaged", "segment"])
+def test_no_frame_is_made_of_two_records(case: str, tmp_path: Path) -> None:
+    """The one has a frame too few of a feature, and the next one too many."""
+    level, model = CASES[case]
+    source = make_source(tmp_path / "data", level, train=4, shards=1)
+    first, *_, last = FEATURES.size_by_name
+    for number, counts in enumerate(({first: 6, last: 5}, {first: 6, last: 7})):
+        for name, count in counts.items():
+            frames = np.full((count, FEATURES.size_by_name[name]), number, np.uint8)
+            edit_record(Path(source.shards[0].uri), number, set_frames(name, frames))
+    spec = ExportSpec(level=level, features=FEATURES)
+    export_model(_network(level, model), str(tmp_path / "model"), spec)
+    loaded = load_export(str(tmp_path / "model"))
+    for answer in (loaded.score_records, loaded.serve_records):
+        with pytest.raises(DataError, match="differ in their number of frames"):
+            answer(tf.constant(_records(source)))
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_raw_features_score_as_their_records_do(case: str, tmp_path: Path) -> None:
     level, model = CASES[case]
