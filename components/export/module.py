@@ -18,7 +18,13 @@ from yt8m.components.artifacts.export_info import (
     TOP_K,
 )
 from yt8m.components.export.operating_points import OperatingPointsTable
-from yt8m.components.export.records import ParsedRecords, RecordFormat, finite, parse_records
+from yt8m.components.export.records import (
+    ParsedRecords,
+    RecordFormat,
+    counted,
+    finite,
+    parse_records,
+)
 from yt8m.components.export.transform_graph import TransformGraph
 from yt8m.components.models.config import DbofConfig
 from yt8m.components.models.network import Network, batch_spec
@@ -133,6 +139,8 @@ class ServingModule(RecordsModule):
     def _score_arrays(self, batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         if self._level is Level.VIDEO:
             batch = finite(batch, self._features)
+        else:
+            batch = counted(batch, self._features)
         return {SCORES: self._scores(self._signal(batch))}
 
     def _score_means(self, mean_frames: tf.Tensor) -> dict[str, tf.Tensor]:

@@ -17,6 +17,7 @@ from yt8m.components.preprocessing.arithmetic import (
     normalize,
 )
 from yt8m.components.preprocessing.own_transform import OwnTransform
+from yt8m.schemas.batch import NUM_FRAMES
 from yt8m.schemas.features import (
     ID,
     SEGMENT_FRAMES,
@@ -96,6 +97,26 @@ def finite(batch: Mapping[str, tf.Tensor], features: FeatureConfig) -> dict[str,
         )
         for name in features.names
     }
+
+
+def counted(batch: Mapping[str, tf.Tensor], features: FeatureConfig) -> dict[str, tf.Tensor]:
+    """`batch`; numbers of frames that its rows cannot have are an InvalidArgumentError.
+
+    A mean would be divided by frames that nobody sent, and one number would count for all rows.
+    """
+    counts = batch[NUM_FRAMES]
+    rows, frames = tf.unstack(tf.shape(batch[features.names[0]])[:2])
+    possible = tf.reduce_all((counts >= 0) & (counts <= frames))
+    checks = [
+        tf.debugging.assert_equal(
+            tf.size(counts), rows, f"{NUM_FRAMES} must hold one number for each row"
+        ),
+        tf.debugging.assert_equal(
+            possible, True, f"{NUM_FRAMES} must be from 0 to the number of frames in the request"
+        ),
+    ]
+    with tf.control_dependencies(checks):
+        return {**batch, NUM_FRAMES: tf.identity(counts)}
 
 
 def _sequences(

@@ -149,6 +149,23 @@ def test_no_frame_is_made_of_two_records(case: str, tmp_path: Path) -> None:
             answer(tf.constant(_records(source)))
 
 
+@pytest.mark.parametrize("case", ["frame", "averaged", "segment"])
+def test_numbers_of_frames_that_rows_cannot_have_are_refused(case: str, tmp_path: Path) -> None:
+    level, model = CASES[case]
+    spec = ExportSpec(level=level, features=FEATURES)
+    export_model(_network(level, model), str(tmp_path / "model"), spec)
+    signature = tf.saved_model.load(str(tmp_path / "model")).signatures["features"]
+    arrays = {n: tf.ones([2, 5, size], tf.uint8) for n, size in FEATURES.size_by_name.items()}
+    assert signature(**arrays, num_frames=tf.constant([5, 0]))["scores"].shape[0] == 2
+    for counts, reason in (
+        ([6, 5], "from 0 to the number of frames"),
+        ([5, -1], "from 0 to the number of frames"),
+        ([5], "one number for each row"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"num_frames must .*{reason}"):
+            signature(**arrays, num_frames=tf.constant(counts))
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_raw_features_score_as_their_records_do(case: str, tmp_path: Path) -> None:
     level, model = CASES[case]
