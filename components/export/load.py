@@ -111,7 +111,7 @@ class LoadedModel:
         try:
             return signature(**{_RECORDS: records})
         except UNREADABLE as error:
-            made = f" (it was made for {self.level.value}-level records)" if self.level else ""
+            made = f" (it was made for {_kind(self.info)})" if self.level else ""
             raise DataError(
                 f"{self.role} {self.directory} cannot read these records{made}: "
                 f"{why_unreadable(records, error)}"
@@ -134,6 +134,12 @@ class LoadedModel:
                     f"{self.directory}: exported for {name} {described[name]}, but the data has "
                     f"{value}"
                 )
+
+
+def _kind(info: ExportInfo) -> str:
+    """What records an export takes: sound ones of other features are refused, too."""
+    sizes = ", ".join(f"{name} {size}" for name, size in info.features.size_by_name.items())
+    return f"{info.level.value}-level records with {sizes}"
 
 
 def _wide(scores: tf.Tensor) -> tf.Tensor:

@@ -358,6 +358,7 @@ def test_what_is_wrong_is_said_and_ends_with_2(models, data, tmp_path, capsys):
     classes = tmp_path / "classes.csv"
     classes.write_text("Index\n3\n20\n")
     out = tmp_path / "p.csv"
+    takes = ", ".join(f"{name} {size}" for name, size in SIZES.items())
     cases = [
         (command(models, data, out, level="video", form="segment"), "of level video"),
         (command(models, data, out, level="segment", form="video"), "of level segment"),
@@ -368,7 +369,7 @@ def test_what_is_wrong_is_said_and_ends_with_2(models, data, tmp_path, capsys):
         (command(models, data, models / "video" / "saved_model.pb"), "belongs to the model"),
         (command(models, data, tmp_path), "is a directory, not a file"),
         (command(models, tmp_path / "cut", out), "train0000.tfrecord"),
-        (command(models, tmp_path / "lacking", out), "cannot read these records"),
+        (command(models, tmp_path / "lacking", out), f"video-level records with {takes})"),
         (command(models, data, out, split="nothing"), "quote the pattern"),
         (command(models, data, out, "--beam-option=--x=1"), "needs --beam-runner"),
         (command(data, data, out), "is not a SavedModel"),
