@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +58,30 @@ def file_lock(path: Path, *, holder: str, wait_s: float | None = 0.0) -> Iterato
     finally:
         with contextlib.suppress(OSError):  # the lock goes with the descriptor
             file.close()
+
+
+@contextlib.contextmanager
+def alone_in(directory: Path, lock: str, *, does: str) -> Iterator[None]:
+    """Make `directory`; nobody else who takes this lock does the same there during the block.
+
+    Where the system has no locks, two are not told apart.
+    """
+    path, holder = directory / lock, f"process {os.getpid()} on {socket.gethostname()}"
+    with contextlib.ExitStack() as stack:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(file_lock(path, holder=holder))
+        except LockedError as error:
+            raise UserError(
+                f"{directory}: {error.holder or 'another process'} {does} there; wait for its end, "
+                "or choose another directory"
+            ) from error
+        except NoLocksError:
+            pass
+        except OSError as error:
+            raise UserError(f"{directory}: cannot be written to ({error})") from error
+        stack.callback(path.unlink, missing_ok=True)
+        yield
 
 
 def is_held(path: Path) -> bool:

@@ -22,6 +22,7 @@ from yt8m.components.records.wire import (
     int64_feature,
     segment_ratings,
 )
+from yt8m.components.storage.lock import alone_in
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import (
     DEQUANTISE_BIAS,
@@ -71,10 +72,19 @@ class Packed:
 
 
 def pack(table: Table, packing: Packing, *, advance: Callable[[int], None]) -> Packed:
-    """Write the rows in their order, spread evenly over the shards; each is complete or absent."""
-    done, rows = Packed(), read_rows(table, packing.level)
+    """Write the rows in their order, spread evenly over the shards; each is complete or absent.
+
+    A second process that packs the same split there is refused: their shards would mix.
+    """
     if not table.rows:
         raise DataError(f"{table.source}: holds no rows")
+    lock = f".{packing.split}.pack.lock"  # another split may be packed beside it
+    with alone_in(packing.out, lock, does=f"packs records of {packing.split}"):
+        return _pack(table, packing, advance)
+
+
+def _pack(table: Table, packing: Packing, advance: Callable[[int], None]) -> Packed:
+    done, rows = Packed(), read_rows(table, packing.level)
     names = _names(packing.split, range(packing.shards))
     _check_alone(packing, names)
     ids = array("q")

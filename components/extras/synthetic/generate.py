@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +17,7 @@ from yt8m.components.extras.synthetic.vocabulary import vocabulary_csv
 from yt8m.components.extras.synthetic.world import create_world
 from yt8m.components.predictions.segment_classes import RATED_FILE
 from yt8m.components.records.tfrecord import write_records
-from yt8m.components.storage.lock import LockedError, NoLocksError, file_lock
+from yt8m.components.storage.lock import alone_in
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
@@ -63,7 +60,7 @@ def generate(
     anything else in `out` is refused, and so is a second process at the same time. `advance` is
     called with the number of records written.
     """
-    with _alone(Path(out)):
+    with alone_in(Path(out), _LOCK, does="generates records"):
         return _generate(spec, Path(out), advance)
 
 
@@ -104,27 +101,6 @@ def read_dataset_spec(out: Path) -> DatasetSpec | None:
             return from_dict(DatasetSpec, fields_of((out / SPEC_FILE).read_text()))
     except FileNotFoundError:
         return None
-
-
-@contextlib.contextmanager
-def _alone(out: Path) -> Iterator[None]:
-    """Make `out`; nobody else generates there during the block, where the system can tell."""
-    lock, holder = out / _LOCK, f"process {os.getpid()} on {socket.gethostname()}"
-    with contextlib.ExitStack() as stack:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(file_lock(lock, holder=holder))
-        except LockedError as error:
-            raise UserError(
-                f"{out}: {error.holder or 'another process'} generates records there; wait for "
-                "its end, or generate into another directory"
-            ) from error
-        except NoLocksError:
-            pass
-        except OSError as error:
-            raise UserError(f"{out}: cannot be written to ({error})") from error
-        stack.callback(lock.unlink, missing_ok=True)
-        yield
 
 
 def _claim(out: Path, spec: DatasetSpec) -> None:

@@ -11,6 +11,7 @@ import pytest
 from records import read_all
 
 from yt8m.cli.main import run as yt8m
+from yt8m.components.extras.packing import pack as packing
 from yt8m.components.extras.packing.pack import quantise
 from yt8m.components.records.decode import decode_record
 from yt8m.schemas.features import DEQUANTISE_BIAS, DEQUANTISE_SCALE
@@ -226,6 +227,29 @@ def test_all_other_shards_are_named(tmp_path, capsys, others, listed):
         (tmp_path / "out" / f"{name}.tfrecord").write_bytes(b"")
     assert pack("video", source, tmp_path / "out", "--shards", "2") == 2
     assert re.search(rf"other shards of train \({listed}", capsys.readouterr().err)
+
+
+def test_two_at_once_do_not_mix_their_shards_of_a_split(tmp_path, capsys, monkeypatch):
+    source = write_npz(tmp_path / "in.npz", look=LOOK)
+    codes, records_of = {}, packing._records
+
+    def beside_another(*args):
+        monkeypatch.undo()
+        for split in ("train", "test"):
+            codes[split] = pack("video", source, tmp_path / "out", "--shards", "5", split=split)
+        yield from records_of(*args)
+
+    monkeypatch.setattr(packing, "_records", beside_another)
+    assert pack("video", source, tmp_path / "out", "--shards", "2") == 0
+    assert codes == {"train": 2, "test": 0}
+    assert re.search(
+        r"out: process \d+ on .* packs records of train there", capsys.readouterr().err
+    )
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert [name for name in names if "test" not in name] == [
+        "train0000.tfrecord",
+        "train0001.tfrecord",
+    ]
 
 
 def test_repeated_ids_are_counted_and_two_rows_are_named(tmp_path, capsys):
