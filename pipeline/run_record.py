@@ -96,10 +96,16 @@ def read_run_records(layout: Layout) -> Iterator[RunRecord]:
             yield record
 
 
-def unreadable_runs(layout: Layout, records: Iterable[RunRecord]) -> Iterator[str]:
-    """The runs that are missing in `records`, the newest first, each with what is wrong."""
+def unreadable_runs(
+    layout: Layout, records: Iterable[RunRecord], *, after: str = ""
+) -> Iterator[str]:
+    """The runs that are missing in `records`, the newest first, each with what is wrong.
+
+    Only those that are newer than the run `after`.
+    """
     read = {record.run_id for record in records}
-    for name in sorted(set(storage.list_directories(layout.runs)) - read, reverse=True):
+    names = {name for name in storage.list_directories(layout.runs) if name > after}
+    for name in sorted(names - read, reverse=True):
         try:
             _read(layout, name)
         except FileNotFoundError:
@@ -125,8 +131,11 @@ def newest_retraining(records: Iterable[RunRecord]) -> RunRecord | None:
 
 
 def record_named(layout: Layout, run_id: str) -> RunRecord:
-    """The record of a run; of the newest one where no id is given."""
+    """The record of a run; of the newest one where no id is given, which must be readable."""
     records = list_runs(layout)
+    newest = records[0].run_id if records else ""
+    if not run_id and (problem := next(unreadable_runs(layout, records, after=newest), "")):
+        raise UserError(f"{problem}; or name an older run{newest and f', such as {newest}'}")
     for record in records:
         if run_id in ("", record.run_id):
             return record

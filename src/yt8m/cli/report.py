@@ -20,6 +20,8 @@ def run(args: ReportArguments, console: Console) -> None:
         page, records = layout.all_runs, list_runs(layout)
         for problem in unreadable_runs(layout, records):
             console.warn(problem)
+        if not records:
+            raise UserError(f"{layout.root}: no run there has a record that can be read")
         storage.write_text(page, all_runs_page(layout, records))
         console.result({"report": page}, page)
         _open(args, page)

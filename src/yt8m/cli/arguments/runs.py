@@ -237,6 +237,12 @@ class ReportArguments(OneRunArguments):
                 f"{self.run}: names one run, and --all means all runs; omit one of the two"
             )
 
+    def check(self) -> None:
+        if self.all:  # also where the newest run's record cannot be read
+            RootArguments.check(self)
+        else:
+            super().check()
+
 
 @dataclass(frozen=True, kw_only=True)
 class GcArguments(RootArguments):

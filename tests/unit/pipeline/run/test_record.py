@@ -14,9 +14,11 @@ from yt8m.pipeline.run_record import (
     next_run_id,
     read_record,
     read_run_records,
+    record_named,
     write_record,
 )
 from yt8m.pipeline.workspace import Layout
+from yt8m.schemas.errors import UserError
 
 RECORD = RunRecord(
     run_id="20260301-1",
@@ -109,6 +111,27 @@ def test_a_run_whose_record_is_empty_or_cut_off_is_named(tmp_path, capsys, conte
     assert [str(broken) in problem for problem in answer["problems"]] == [True]
     assert yt8m(["report", "20260302-1", "--root", str(tmp_path)]) == 2
     assert f"{broken} is damaged" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_newest_run_is_not_an_older_one_where_its_record_is_damaged(tmp_path, capsys):
+    layout = Layout(tmp_path)
+    for name in ("20260301-1", "20260302-1"):
+        begin_record(layout, dataclasses.replace(RECORD, run_id=name, verdict=Verdict.PUSHED))
+    broken = Path(layout.run("20260302-1"), "run.json")
+    broken.write_text("{")
+    for command in ("status", "report"):
+        assert yt8m([command, "--root", str(tmp_path)]) == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert f"record of run 20260302-1 cannot be used: {broken} is damaged" in said
+        assert said.endswith("or name an older run, such as 20260301-1")
+    assert record_named(layout, "20260301-1").run_id == "20260301-1"
+    Path(layout.run("20260301-1"), "run.json").write_text("{")
+    with pytest.raises(UserError, match=r"or name an older run$"):
+        record_named(layout, "")
+    assert yt8m(["report", "--all", "--root", str(tmp_path)]) == 2
+    assert "no run there has a record that can be read" in capsys.readouterr().err
+    write_record(layout, dataclasses.replace(RECORD, run_id="20260303-1"))
+    assert record_named(layout, "").run_id == "20260303-1"
 
 
 def test_a_metric_without_a_value_may_have_been_computed(tmp_path, capsys):
