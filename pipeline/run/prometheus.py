@@ -1,4 +1,4 @@
-"""`retrain.prom`: a root's schedule and newest run as metrics for Prometheus.
+"""`retrain.prom`: a root's schedule and newest retraining as metrics for Prometheus.
 
 Every series has the labels `pipeline` and `root`. What is not known is left out.
 """
@@ -16,7 +16,7 @@ from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.registry.versions import in_service, load_record
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.run.retrain_status import RetrainOutcome, RetrainStatus, read_status
-from yt8m.pipeline.run_record import read_run_records
+from yt8m.pipeline.run_record import newest_retraining, read_run_records
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import Yt8mError
 
@@ -61,10 +61,19 @@ def write_metrics(
     text = metrics_text(
         {"pipeline": config.name, "root": layout.root},
         status or read_status(layout),
-        next(read_run_records(layout), None),
+        _newest_run(layout),
         served or find_served(config.pusher.push_dir),
     )
     storage.write_text(config.retrain.metrics_file or layout.schedule_metrics, text)
+
+
+def _newest_run(layout: Layout) -> RunRecord | None:
+    """The newest retraining: an experiment may be on other data, or against another baseline.
+
+    On a root without retrainings, the newest run.
+    """
+    newest = next(read_run_records(layout), None)
+    return newest_retraining(read_run_records(layout)) or newest
 
 
 def other_root(config: PipelineConfig) -> str:
@@ -129,26 +138,30 @@ def _of_schedule(status: RetrainStatus) -> Iterator[tuple[str, str, Samples]]:
 
 def _of_run(run: RunRecord) -> Iterator[tuple[str, str, Samples]]:
     ended = None if run.verdict is Verdict.RUNNING else run.exit_code
-    yield "run_start_timestamp_seconds", "Start of the newest run", _single(run.started)
-    yield "run_seconds", "Duration of the newest run", _single(run.seconds or None)
+    yield "run_start_timestamp_seconds", "Start of the newest retraining", _single(run.started)
+    yield "run_seconds", "Duration of the newest retraining", _single(run.seconds or None)
     yield "run_exit_code", "Exit code: 0 pushed, 3 rejected; others failed", _single(ended)
-    yield "run_version", "Version that the newest run pushed; 0 is none", _single(run.version)
+    yield (
+        "run_version",
+        "Version that the newest retraining pushed; 0 is none",
+        _single(run.version),
+    )
     yield (
         "run_step_seconds",
-        "Duration of each step of the newest run",
+        "Duration of each step of the newest retraining",
         (({"step": node.name}, node.seconds or None) for node in run.nodes),
     )
     yield "run_records", "Records read, by split", _by("split", run.records)
     yield "run_records_left_out", "Bad records left out, by split", _by("split", run.left_out)
-    yield "run_metric", "Metrics of the newest run's model", _by("metric", run.metrics)
+    yield "run_metric", "Metrics of the newest retraining's model", _by("metric", run.metrics)
     yield (
         "run_metric_difference",
-        "Metrics of the newest run's model minus the baseline's",
+        "Metrics of the newest retraining's model minus the baseline's",
         _by("metric", run.differences),
     )
     yield from _estimates(
         "baseline_metric",
-        "metric of the baseline on the newest run's evaluation records",
+        "metric of the baseline on the newest retraining's evaluation records",
         [({"metric": name}, estimate) for name, estimate in run.baseline_metrics.items()],
     )
     yield from _estimates(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from registry_models import push_fake
 
@@ -11,6 +14,8 @@ from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.run.prometheus import ServedModel, find_served, metrics_text, write_metrics
 from yt8m.pipeline.run.retrain_status import RetrainOutcome, RetrainStatus
+from yt8m.pipeline.run_record import begin_record
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
 
 
@@ -73,6 +78,21 @@ def test_the_version_in_service_is_read_from_the_registry_where_nobody_says_it(t
         lines = file.read_text().splitlines()
         series += [line for line in lines if line.startswith("yt8m_served_version{")]
     assert [line.rpartition(" ")[2] for line in series] == ["1", "7"]
+
+
+def test_an_experiment_after_a_retraining_is_not_taken_for_it(tmp_path):
+    layout = Layout(tmp_path / "root")
+    config = load_config("smoke", [f"root={layout.root}"])
+    series = []
+    for run_id, gap, retraining in (("1", 0.5, False), ("2", 0.7, True), ("3", 0.2, False)):
+        found = {"gap": Estimate(value=gap)}
+        record = RunRecord(run_id=run_id, started=1.0, retraining=retraining)
+        begin_record(layout, replace(record, baseline_metrics=found))
+        write_metrics(config)
+        lines = Path(layout.schedule_metrics).read_text().splitlines()
+        series.append([line for line in lines if line.startswith("yt8m_baseline_metric{")])
+    values = [[line.rpartition(" ")[2] for line in lines] for lines in series]
+    assert values == [["0.5"], ["0.7"], ["0.7"]]
 
 
 def test_an_empty_registry_serves_version_0(tmp_path):
