@@ -134,7 +134,8 @@ class RetrainConfig(ConfigNode):
     timezone: str = "UTC"  # Time zone of --cron, e.g. Europe/Brussels
     # Days without new data after which an alarm is raised; null: never.
     alarm_days: PositiveFloat | None = None
-    # File of Prometheus metrics, written after every run; empty: retrain.prom below the root.
+    # File of Prometheus metrics, written after every retraining; empty: retrain.prom below the
+    # root.
     metrics_file: Annotated[str, OutputPath()] = ""
 
     def __post_init__(self) -> None:

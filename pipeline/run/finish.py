@@ -17,7 +17,7 @@ from yt8m.pipeline.config import NotifyConfig, PipelineConfig, RetentionConfig
 from yt8m.pipeline.metadata import open_lineage
 from yt8m.pipeline.run.garbage_collection import find_waste, remove
 from yt8m.pipeline.run.prometheus import write_metrics
-from yt8m.pipeline.run_record import RunResult
+from yt8m.pipeline.run_record import RunResult, newest_retraining, read_run_records
 from yt8m.pipeline.workspace import Layout, run_lock
 from yt8m.schemas.errors import Yt8mError
 from yt8m.schemas.metric_names import GAP
@@ -28,7 +28,8 @@ def finish_run(
 ) -> None:
     """Say how the run ended, and tell whoever wants to know."""
     try:
-        write_metrics(config)
+        if result.record.retraining or newest_retraining(read_run_records(_layout(config))) is None:
+            write_metrics(config)  # else the name and the registry in it are the retrainings'
     except (OSError, Yt8mError) as error:  # a full disk, say: the run's outcome is what counts
         console.warn(f"the file for Prometheus is not up to date: {error}")
     console.result(summary(result.record), in_words(result.record))
@@ -48,7 +49,7 @@ def _cleans_up(retention: RetentionConfig, record: RunRecord) -> bool:
 
 
 def _clean(config: PipelineConfig, console: Console) -> None:
-    layout = Layout(storage.absolute(config.root))
+    layout = _layout(config)
     with run_lock(layout.lock):
         lineage = open_lineage(config.metadata, layout.database)
         waste = find_waste(layout, lineage, config.retention, now=time.time())
@@ -59,6 +60,10 @@ def _clean(config: PipelineConfig, console: Console) -> None:
     if waste.paths:
         what = f"{len(waste.runs)} old runs and finished checkpoints"
         console.info(f"{what} removed, {gained / 1e6:.1f} MB")
+
+
+def _layout(config: PipelineConfig) -> Layout:
+    return Layout(storage.absolute(config.root))
 
 
 def summary(record: RunRecord) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +11,13 @@ from registry_models import push_fake
 
 from yt8m.components.artifacts.decision import Check
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.artifacts.run_record import RunRecord
+from yt8m.components.artifacts.run_record import RunRecord, Verdict
+from yt8m.components.console.console import Console
 from yt8m.pipeline.presets import load_config
+from yt8m.pipeline.run.finish import finish_run
 from yt8m.pipeline.run.prometheus import ServedModel, find_served, metrics_text, write_metrics
 from yt8m.pipeline.run.retrain_status import RetrainOutcome, RetrainStatus
-from yt8m.pipeline.run_record import begin_record
+from yt8m.pipeline.run_record import RunResult, begin_record
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
 
@@ -93,6 +96,20 @@ def test_an_experiment_after_a_retraining_is_not_taken_for_it(tmp_path):
         series.append([line for line in lines if line.startswith("yt8m_baseline_metric{")])
     values = [[line.rpartition(" ")[2] for line in lines] for lines in series]
     assert values == [["0.5"], ["0.7"], ["0.7"]]
+
+
+def test_an_experiment_leaves_the_file_to_the_retrainings_of_its_root(tmp_path):
+    """Its name and registry may be others, and every alert is on a pipeline's name."""
+    layout, named = Layout(tmp_path / "root"), []
+    for run_id, name, retraining in (("1", "a", False), ("2", "nightly", True), ("3", "b", False)):
+        config = load_config("smoke", [f"root={layout.root}", f"name={name}"])
+        record = RunRecord(
+            run_id=run_id, started=1.0, retraining=retraining, verdict=Verdict.REJECTED
+        )
+        begin_record(layout, record)
+        finish_run(config, RunResult(record), Console(quiet=True))
+        named += set(re.findall('pipeline="(.*?)"', Path(layout.schedule_metrics).read_text()))
+    assert named == ["a", "nightly", "nightly"]
 
 
 def test_an_empty_registry_serves_version_0(tmp_path):
