@@ -286,7 +286,7 @@ class RetrainScheduler:
             started=now().timestamp(),
             period=self._period,
         )
-        self._served: ServedModel | None = None  # as of the last look
+        self._served: ServedModel | None = None  # as of the last look that succeeded
         self._newest: RunRecord | None = None  # as of the last look that succeeded
 
     def run_forever(self) -> None:
@@ -407,11 +407,12 @@ class RetrainScheduler:
 
     def _update(self, **values: Any) -> None:
         self._status = dataclasses.replace(self._status, **values)
-        self._served = find_served(self._config.pusher.push_dir)
         self._publish(keep=True)
 
     def _publish(self, *, keep: bool = False) -> None:
         """Tell Prometheus how it is; `keep` the status too, for whoever comes after."""
+        # Somebody may roll back, or import, between two runs.
+        self._served = find_served(self._config.pusher.push_dir) or self._served
         self._status = dataclasses.replace(self._status, alive=self._now().timestamp())
         try:
             if keep:

@@ -3,6 +3,7 @@
 import datetime
 import itertools
 import json
+import re
 import signal
 import sys
 import threading
@@ -19,6 +20,7 @@ from yt8m.pipeline.config import RetrainConfig
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.retraining import retrain
 from yt8m.pipeline.retraining.retrain import RetrainScheduler, backoff, run_with_retries
+from yt8m.pipeline.run.prometheus import ServedModel
 from yt8m.pipeline.run.retrain_status import is_scheduled, read_status
 from yt8m.pipeline.run.signals import Interrupted
 from yt8m.pipeline.run_record import begin_record, write_record
@@ -248,6 +250,22 @@ def test_a_schedule_says_that_it_is_alive_while_it_waits_and_while_a_run_goes_on
     during = [status for status in written if status.last_end is None]
     assert len({status.alive for status in during}) > 2
     assert written[-1].outcomes == {"pushed": 1}
+
+
+def test_a_version_that_comes_between_two_runs_is_seen_while_the_schedule_waits(
+    scheduler_on, monkeypatch, tmp_path
+):
+    clock = Clock()
+    scheduler = scheduler_on("0 3 * * *", clock)
+    file = Path(Layout(tmp_path).schedule_metrics)
+    looks = iter([ServedModel(version=1), ServedModel(version=2), None])
+    seen = []
+    monkeypatch.setattr(retrain, "find_served", lambda _: next(looks))
+    for _ in range(3):  # the last time the registry cannot be read
+        scheduler._beat()
+        seen += re.findall(r"^yt8m_served_version\{.*\} (.*)$", file.read_text(), re.MULTILINE)
+        clock.advance(hours=7)
+    assert seen == ["1", "2", "2"]
 
 
 def test_counts_outlive_the_schedule(scheduler_on, ends_with, tmp_path):
