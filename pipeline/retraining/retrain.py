@@ -325,6 +325,7 @@ class RetrainScheduler:
     def run_once(self) -> None:
         """One retraining, with its retries; a failure that remains is reported."""
         before, _ = self._newest_run()
+        before_it = self._alarm()
         self._update(last_run=self._now().timestamp(), last_end=None, next_run=None)
         code = run_with_retries(self._attempt, self._config.retrain, sleep=self._pause)
         after, problem = self._newest_run()
@@ -341,8 +342,10 @@ class RetrainScheduler:
             self._notify({"verdict": Verdict.FAILED.value, "reason": reason})
         if failed:
             self._console.warn("retraining failed; the next scheduled run tries again")
-        if code == EXIT_NOTHING_NEW:
-            self._raise_alarm()
+        # Both: data may come right after the run's look, or another run may take them before it.
+        if code == EXIT_NOTHING_NEW and before_it and (alarm := self._alarm()):
+            self._console.warn(alarm)
+            self._notify({"verdict": "alarm", "reason": alarm})
 
     def _attempt(self) -> int:
         """The exit code of one run."""
@@ -375,17 +378,15 @@ class RetrainScheduler:
             seconds -= _CLOCK_CHECK_S
             self._beat()
 
-    def _raise_alarm(self) -> None:
+    def _alarm(self) -> str:
+        """What to say where a run finds nothing new; empty where that is no alarm."""
         if self._config.retrain.alarm_days is None:
-            return
+            return ""
         try:
             digest = resolve_sources(windowed(self._config).data).digest
-            alarm = stale_data(self._config, digest, now=self._now().timestamp())
+            return stale_data(self._config, digest, now=self._now().timestamp())
         except _UNREADABLE as error:
-            alarm = f"whether new data came is not known: {error}"
-        if alarm:
-            self._console.warn(alarm)
-            self._notify({"verdict": "alarm", "reason": alarm})
+            return f"whether new data came is not known: {error}"
 
     def _newest_run(self) -> tuple[RunRecord | None, str]:
         """The newest retraining, and why it cannot be read now; then the one before it is returned.

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from registry_models import push_fake
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, Verdict
 from yt8m.components.console.console import Console
@@ -305,6 +306,54 @@ def test_an_alarm_is_raised_where_nothing_new_came_for_too_long(scheduler_on, en
     outcome = json.loads(heard.read_text())
     assert outcome["verdict"] == "alarm"
     assert "no new data for 8.0 days" in outcome["reason"]
+
+
+def test_data_that_come_right_after_a_runs_look_raise_no_alarm(
+    scheduler_on, ends_with, tmp_path, monkeypatch
+):
+    told, clock, layout = _told(monkeypatch), Clock("2100-03-01T01:30+00:00"), Layout(tmp_path)
+    ends_with(4)
+    models = tmp_path / "models"
+    scheduler = scheduler_on(
+        "0 3 * * *", clock, "retrain.alarm_days=7", f"pusher.push_dir={models}"
+    )
+    push_fake(tmp_path, models)  # years before the clock, and nothing was pushed since
+    now = clock.time.timestamp()
+    digest = source_digest(scheduler._config.data)
+    begin_record(layout, RunRecord(run_id="1", started=now, source_digest=digest))
+    attempt = scheduler._attempt
+
+    def and_data_come():
+        code = attempt()
+        (tmp_path / "data" / "train1.tfrecord").touch()
+        return code
+
+    scheduler._attempt = and_data_come
+    scheduler.run_once()
+    assert told == []
+
+
+def test_data_that_another_run_takes_meanwhile_raise_no_alarm(
+    scheduler_on, ends_with, tmp_path, monkeypatch
+):
+    told, clock, layout = _told(monkeypatch), Clock("2100-03-01T01:30+00:00"), Layout(tmp_path)
+    ends_with(4)
+    models = tmp_path / "models"
+    scheduler = scheduler_on(
+        "0 3 * * *", clock, "retrain.alarm_days=7", f"pusher.push_dir={models}"
+    )
+    push_fake(tmp_path, models)
+    now = clock.time.timestamp()
+    digest = source_digest(scheduler._config.data)
+    attempt = scheduler._attempt
+
+    def after_another():
+        begin_record(layout, RunRecord(run_id="1", started=now, source_digest=digest))
+        return attempt()
+
+    scheduler._attempt = after_another
+    scheduler.run_once()
+    assert told == []
 
 
 @pytest.mark.parametrize(
