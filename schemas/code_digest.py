@@ -49,7 +49,7 @@ def sources(path: str) -> dict[str, bytes]:
     """
     top = path.partition(".")[0]
     homes = _homes(top)
-    is_shared = any(folder in home.parts for home in homes for folder in _SHARED)
+    is_shared = any(map(is_installed, homes))
     names_in = functools.cache(_names_in)  # most of what is named is no file
     contents: dict[str, bytes] = {}
     waiting, seen = [path, module_of(path)], set[str]()
@@ -70,6 +70,11 @@ def sources(path: str) -> dict[str, bytes]:
 def find_source(module: str) -> Path | None:
     """Find the file of a module without importing it or its package; None where there is none."""
     return _file(module, _homes(module.partition(".")[0]))
+
+
+def is_installed(place: Path) -> bool:
+    """Whether a file or folder is among packages of many projects."""
+    return any(folder in place.parts for folder in _SHARED)
 
 
 def module_of(path: str) -> str:

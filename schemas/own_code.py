@@ -8,19 +8,25 @@ command, and on Kubeflow in the image. Its content is part of the cache keys as 
 from __future__ import annotations
 
 import ast
+import builtins
 import difflib
 import importlib
+import importlib.util
+import symtable
+import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from yt8m.schemas.code_digest import find_source
+from yt8m.schemas.code_digest import find_source, is_installed
 from yt8m.schemas.errors import ConfigError, Yt8mError
 
 _WHERE = (
     "it must be installed, or lie in the directory that the command is given in; on Kubeflow it "
     "must be in the image"
 )
+_NAMES_UNSEEN = {"exec", "globals", "NameError"}  # a module with these may do without a definition
+_CHANGE_PATH = ("sys", "site")
 _ANY = "*"  # `module.*`: code of the module that is named elsewhere
 
 
@@ -67,7 +73,14 @@ def fault_of(path: str, called_with: Sequence[str] | None = None, subclass_of: s
     if file.suffix != ".py" or name == _ANY or find_source(path):
         return ""
     try:
-        defined = dict(_definitions(ast.parse(file.read_bytes()).body))
+        source = file.read_bytes()
+        tree = ast.parse(source)
+        defined = dict(_definitions(tree.body))
+        faults = [*_missing_imports(tree)]
+        if not is_installed(file):  # a fault in a part of a library that nobody calls is no fault
+            faults += _undefined_names(tree, source, str(file))
+        for line, problem in faults:
+            return f"{file}, line {line}: {problem}"
     except SyntaxError as error:
         return f"{file}, line {error.lineno}: {error.msg}"
     if name in defined:
@@ -99,6 +112,63 @@ def _definitions(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.stmt
                 yield from _definitions(
                     [n for n in nodes if isinstance(n, ast.stmt) and n is not statement]
                 )
+
+
+def _missing_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The lines whose import fails, of those that nothing guards, and why.
+
+    Only until code that may change where modules are looked for.
+    """
+    for statement in tree.body:
+        match statement:
+            case ast.Import(names=aliases):
+                names = [alias.name for alias in aliases]
+            case ast.ImportFrom(module=str(name), level=0):
+                names = [name]
+            case _:
+                continue
+        for name in names:
+            top = name.partition(".")[0]
+            if not _is_there(top):
+                yield statement.lineno, missing_module(top)
+            elif top in _CHANGE_PATH or not _is_of_others(top):
+                return
+
+
+def _is_there(top: str) -> bool:
+    return top in sys.modules or importlib.util.find_spec(top) is not None
+
+
+def _is_of_others(top: str) -> bool:
+    """Whether a module is of Python, of yt8m or of an installed package, and not the user's."""
+    if top in sys.stdlib_module_names or top == __name__.partition(".")[0]:
+        return True
+    file = find_source(top)
+    return file is not None and is_installed(file)
+
+
+def _undefined_names(tree: ast.Module, source: bytes, file: str) -> Iterator[tuple[int, str]]:
+    """The lines with a name that no line of the module binds, such as one that is not imported."""
+    bound, used = set(dir(builtins)), set[str]()
+    text = importlib.util.decode_source(source)
+    for table in _tables(symtable.symtable(text, file, "exec")):
+        for symbol in table.get_symbols():
+            is_bound = symbol.is_assigned() or symbol.is_imported() or symbol.is_parameter()
+            (bound if is_bound or symbol.is_namespace() else used).add(symbol.get_name())
+    takes_all = any(
+        isinstance(node, ast.ImportFrom) and node.names[0].name == _ANY for node in ast.walk(tree)
+    )
+    if takes_all or _NAMES_UNSEEN & used:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in used - bound and not node.id.startswith("__"):
+            yield node.lineno, f"{node.id} is not defined; import it, or correct the name"
+
+
+def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield table
+    for below in table.get_children():
+        yield from _tables(below)
 
 
 def _may_subclass(definition: ast.stmt) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.run.preflight import preflight
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.own_code import load_named, missing_module
+from yt8m.schemas.own_code import fault_of, load_named, missing_module
 from yt8m.schemas.roles import own_modules
 
 OWN_METRIC = 'metrics_specs { metrics { class_name: "A" module: "own_m" } }'
@@ -89,3 +89,31 @@ def test_the_code_is_in_the_key_of_the_run(package, setting):
     (package / "my_parts" / "layers.py").write_text("SIZE = 4\n")
     assert _run_key(config, {}) != before
     assert _run_key(plain, {}) == unchanged
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "problem"),
+    [
+        (["import numpy, not_there.a"], 1, "there is no module not_there"),
+        (["import json", "from not_there import a"], 2, "there is no module not_there"),
+        (["def make():", "    return np.zeros(3)"], 2, "np is not defined; import it"),
+        (["class Mine(Network):", "    pass"], 1, "Network is not defined; import it"),
+        (["try:", "    import not_there", "except ImportError:", "    not_there = None"], 0, ""),
+        (["def make():", "    import not_there", "    return not_there"], 0, ""),
+        (["import sys", "sys.path.append('elsewhere')", "import not_there"], 0, ""),
+        (["import beside  # which may do the same", "import not_there"], 0, ""),
+        (["from json import *", "VALUE = loads('1')"], 0, ""),
+        (["globals()['a'] = 1", "VALUE = a"], 0, ""),
+        (["from __future__ import annotations", "def f(a: Later) -> Later: ..."], 0, ""),
+        (["def f(a, *b, **c):", "    return [d for d in (a, b, c) if (e := d) and e]"], 0, ""),
+        (["match json_of:", "    case {'a': a, **b} | [a, *b]: VALUE = (a, b, __file__)"], 0, ""),
+    ],
+)
+def test_a_module_that_lacks_an_import_is_found_before_it_is_imported(
+    package, lines, line, problem
+):
+    file = package / "own_m.py"
+    text = "\n".join(["json_of = 1" if lines[0].startswith("match") else "", *lines, "USED = 1"])
+    file.write_text(text)
+    said = fault_of("own_m.USED")
+    assert said.startswith(f"{file}, line {line + 1}: {problem}") if problem else said == ""
