@@ -20,7 +20,7 @@ from yt8m.components.registry.versions import UnusableVersionError, list_version
 from yt8m.components.trainer.state.done_marker import read_done
 from yt8m.pipeline.config import RetentionConfig
 from yt8m.pipeline.lineage import ArtifactFacts, ExecutionFacts, Lineage
-from yt8m.pipeline.run_record import read_run_records
+from yt8m.pipeline.run_record import read_run_records, unreadable_runs
 from yt8m.pipeline.workspace import Layout
 
 _DAY_S = 86400.0
@@ -50,7 +50,9 @@ def find_waste(layout: Layout, lineage: Lineage, policy: RetentionConfig, *, now
     """Find what `policy` lets go of. Artifacts that a kept run reused from the cache stay."""
     records = list(read_run_records(layout))
     old = _old_runs(records, policy, now=now)
-    executions = {record.run_id: lineage.executions(record.run_id) for record in records}
+    # A run whose record is damaged is kept, with what it took from the cache.
+    runs = {*(record.run_id for record in records), *storage.list_directories(layout.runs)}
+    executions = {run_id: lineage.executions(run_id) for run_id in sorted(runs)}
     places = _places(layout, executions, old)
     artifacts = {
         output.artifact_id
@@ -61,13 +63,13 @@ def find_waste(layout: Layout, lineage: Lineage, policy: RetentionConfig, *, now
         *_unused_since(_kept_since(records, policy, now=now), layout),
         *_finished_checkpoints(layout, records, executions),
     }
-    logs, runs = map(layout.logs, old), map(layout.run, old)
-    paths = [*sorted(places), *sorted(aside), *sorted(logs), *sorted(runs)]
+    logs, folders = map(layout.logs, old), map(layout.run, old)
+    paths = [*sorted(places), *sorted(aside), *sorted(logs), *sorted(folders)]
     return Waste(
         runs=tuple(sorted(old)),
         artifact_ids=tuple(sorted(artifacts)),
         paths=tuple(path for path in paths if storage.exists(path)),
-        notes=tuple(_missing_registries(records)),
+        notes=(*_missing_registries(records), *unreadable_runs(layout, records)),
     )
 
 

@@ -11,7 +11,7 @@ from yt8m.components.console.console import Console
 from yt8m.pipeline.config import RetentionConfig
 from yt8m.pipeline.results.model_results import lineage_of
 from yt8m.pipeline.run.garbage_collection import find_waste, remove
-from yt8m.pipeline.run_record import read_run_records
+from yt8m.pipeline.run_record import read_run_records, unreadable_runs
 from yt8m.pipeline.workspace import layout_of, run_lock
 from yt8m.schemas.config_tree import from_dict
 
@@ -27,6 +27,8 @@ def run(args: GcArguments, console: Console) -> None:
         newest = next(read_run_records(layout), None)
         lineage = lineage_of(layout, newest) if newest else None
         if newest is None or lineage is None:
+            for problem in unreadable_runs(layout, ()):
+                console.warn(problem)
             console.result({"runs": [], "paths": [], "bytes": 0}, _NOTHING)
             return
         waste = find_waste(layout, lineage, _policy(args, newest.config), now=time.time())

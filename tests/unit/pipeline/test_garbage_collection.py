@@ -127,6 +127,19 @@ def test_old_runs_beyond_the_number_go_with_all_they_left(root):
     assert root.waste().runs == ()
 
 
+def test_what_a_run_with_a_damaged_record_took_from_the_cache_stays(root):
+    path, artifact = root.run("1-old", days_old=20)
+    root.run("2-damaged", days_old=15, reuse=artifact)
+    root.run("3-new", days_old=1)
+    assert str(path) in root.waste().paths
+    Path(root.layout.run("2-damaged"), "run.json").write_text("{")
+    waste = root.waste()
+    assert waste.runs == ("1-old",)
+    assert str(path) not in waste.paths
+    (note,) = waste.notes
+    assert note.startswith("the record of run 2-damaged cannot be used")
+
+
 def test_both_limits_must_be_passed(root):
     root.run("1", days_old=20)
     root.run("2", days_old=5)
