@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +31,7 @@ from yt8m.pipeline.results.comparison import ResultsComparison
 from yt8m.pipeline.results.comparison import compare as compare_results
 from yt8m.pipeline.results.comparison_views import as_section, as_text
 from yt8m.pipeline.results.model_results import ModelResults, executions_of, results_of_run
-from yt8m.pipeline.run_record import display_status, list_runs, read_record
+from yt8m.pipeline.run_record import display_status, list_runs, record_named, unreadable_runs
 from yt8m.pipeline.workspace import Layout, layout_of
 from yt8m.schemas.config_layers import overrides_of
 from yt8m.schemas.config_tree import from_dict, to_dict
@@ -117,7 +118,10 @@ def _follow(command: Sequence[str]) -> tuple[str, int]:
 def runs(root: str | Path) -> Runs:
     """The runs of a root, the newest first."""
     layout = layout_of(root)
-    return Runs(layout, [Run(layout, record) for record in list_runs(layout)])
+    records = list_runs(layout)
+    for problem in unreadable_runs(layout, records):
+        warnings.warn(problem, stacklevel=2)
+    return Runs(layout, [Run(layout, record) for record in records])
 
 
 def compare(a: Run, b: Run) -> RunComparison:
@@ -259,10 +263,7 @@ class Runs(Sequence[Run]):
             return Runs(self._layout, self._found[key])
         if isinstance(key, int):
             return self._found[key]
-        record = read_record(self._layout, key)
-        if record is None:
-            raise UserError(f"no run {key} in {self._layout.root}")
-        return Run(self._layout, record)
+        return Run(self._layout, record_named(self._layout, key))
 
     def __len__(self) -> int:
         return len(self._found)

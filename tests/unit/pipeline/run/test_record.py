@@ -9,6 +9,7 @@ import pytest
 
 from yt8m.cli.main import run as yt8m
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, Verdict
+from yt8m.pipeline.python.runs import runs
 from yt8m.pipeline.run_record import (
     begin_record,
     next_run_id,
@@ -132,6 +133,21 @@ def test_the_newest_run_is_not_an_older_one_where_its_record_is_damaged(tmp_path
     assert "no run there has a record that can be read" in capsys.readouterr().err
     write_record(layout, dataclasses.replace(RECORD, run_id="20260303-1"))
     assert record_named(layout, "").run_id == "20260303-1"
+
+
+def test_a_damaged_record_is_told_to_python_too(tmp_path):
+    layout = Layout(tmp_path)
+    for name in ("20260301-1", "20260302-1"):
+        begin_record(layout, dataclasses.replace(RECORD, run_id=name, verdict=Verdict.PUSHED))
+    Path(layout.run("20260302-1"), "run.json").write_text("{")
+    with pytest.warns(UserWarning, match="record of run 20260302-1 cannot be used"):
+        found = runs(tmp_path)
+    assert [run.id for run in found] == ["20260301-1"]
+    assert found["20260301-1"].id == "20260301-1"
+    with pytest.raises(UserError, match="is damaged"):
+        found["20260302-1"]
+    with pytest.raises(UserError, match=r"no run elsewhere in .*; the newest are 20260301-1"):
+        found["elsewhere"]
 
 
 def test_a_metric_without_a_value_may_have_been_computed(tmp_path, capsys):
