@@ -34,12 +34,20 @@ def _find(place: str) -> list[str]:
     elif storage.exists(place):  # whatever its name has in common with a pattern
         names = [place]
     else:
-        names = [name for name in storage.glob(place) if not storage.is_dir(name)]
+        names = [name for name in storage.glob(_pattern(place)) if not storage.is_dir(name)]
     if not names:
         raise UserError(
             f"{place}: no such file; quote the pattern so that the shell does not expand it"
         )
     return names
+
+
+def _pattern(place: str) -> str:
+    """`place`, whose directory is meant as it is called where it is there."""
+    directory, slash, name = place.rpartition("/")
+    if slash and storage.wildcards(directory) and storage.is_dir(directory):
+        return f"{storage.escape(directory)}/{name}"
+    return place
 
 
 def find_shards(*places: str, split: str = "eval") -> list[Shard]:

@@ -61,6 +61,15 @@ def test_a_file_is_found_by_its_own_name_even_where_that_reads_as_a_pattern(tmp_
         assert find_files(str(tmp_path / pattern)) == [str(tmp_path / name)]
 
 
+def test_a_directory_has_its_own_name_even_where_that_reads_as_a_pattern(tmp_path):
+    for directory in ("my [1] data", "my 1 data"):
+        (tmp_path / directory).mkdir()
+        write_all(tmp_path / directory / "train0.tfrecord", [])
+    for pattern, directory in (("my [1] data", "my [1] data"), ("m? [1] data", "my 1 data")):
+        found = find_files(str(tmp_path / pattern / "train*"))
+        assert found == [str(tmp_path / directory / "train0.tfrecord")]
+
+
 def test_what_holds_no_records_is_named(tmp_path):
     (tmp_path / "a.txt").write_text("no records at all")
     write_all(tmp_path / "b.tfrecord", [])
