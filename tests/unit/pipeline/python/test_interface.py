@@ -99,3 +99,16 @@ def test_a_dataset_has_every_row_once_in_batches_of_128(tmp_path):
     ids = [name for batch in batches for name in batch["id"].numpy().tolist()]
     stored = [r for shard in sorted(data.glob("train*")) for r in read_all(shard)]
     assert ids == [decode_record(record).features["id"][0] for record in stored]
+
+
+def test_a_dataset_is_of_a_path_too_and_a_mistake_is_named_before_a_row_is_read(tmp_path):
+    data = make_dataset(tmp_path / "data", train=3, shards=1)
+    (batch,) = yt8m.dataset(data / "train*")
+    assert len(batch["id"]) == 3
+    for wrong, said in (
+        ({"level": "frames"}, "level = 'frames': the records are of level video"),
+        ({"level": "frame"}, "are read as video"),
+        ({"batch_size": 0}, "batch_size = 0: must be 1 or more"),
+    ):
+        with pytest.raises(UserError, match=said):
+            yt8m.dataset(data, **wrong)
