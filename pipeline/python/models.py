@@ -117,19 +117,21 @@ def evaluate(
     def path(one: Model | str | Path) -> str:
         return one.path if isinstance(one, Model) else find_model(str(one))
 
-    return Metrics(
-        evaluate_files(
-            path(model),
-            [str(data)],
-            Console(quiet=True),
-            baseline=path(baseline) if baseline is not None else None,
-            config=evaluator_config(
-                top_k=top_k,
-                segments=_segment_score(segments) if segments else None,
-                context=path(context) if context is not None else "",
-            ),
-        )
+    console = Console(quiet=True)
+    evaluation = evaluate_files(
+        path(model),
+        [str(data)],
+        console,
+        baseline=path(baseline) if baseline is not None else None,
+        config=evaluator_config(
+            top_k=top_k,
+            segments=_segment_score(segments) if segments else None,
+            context=path(context) if context is not None else "",
+        ),
     )
+    for note in evaluation.notes:
+        console.warn(note)
+    return Metrics(evaluation)
 
 
 def _segment_score(name: str) -> SegmentScoring:

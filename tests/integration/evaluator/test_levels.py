@@ -25,6 +25,7 @@ from yt8m.components.inputs.shards import group_shards
 from yt8m.components.metrics import values_of
 from yt8m.components.models.heads import create_heads
 from yt8m.components.records.decode import decode_record
+from yt8m.pipeline.python.models import evaluate as evaluate_in_python
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level, SegmentScoring
@@ -155,7 +156,7 @@ def test_of_shards_scored_together_the_damaged_one_is_named(tmp_path):
         ShardScorer(plan).score(source.shards)
 
 
-def test_that_no_record_has_a_label_is_noted(tmp_path):
+def test_that_no_record_has_a_label_is_noted(tmp_path, capsys):
     make_source(tmp_path / "data", Level.VIDEO, train=8, test=8, shards=1)
     weights = np.zeros((sum(FEATURES.sizes) + 1, CLASSES), np.float32)
     path = str(write_model(tmp_path / "model", weights))
@@ -165,6 +166,9 @@ def test_that_no_record_has_a_label_is_noted(tmp_path):
         found[split] = evaluate_files(path, [pattern], Console(quiet=True)).notes
     assert found["train"] == ()
     assert [note for note in found["test"] if "no label in all 8 examples" in note]
+    capsys.readouterr()
+    evaluate_in_python(path, tmp_path / "data" / "test*")
+    assert "warning: no label in all 8 examples" in capsys.readouterr().err
 
 
 def test_labels_that_the_model_does_not_know_and_records_that_are_none_are_named(tmp_path):
