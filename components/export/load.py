@@ -114,7 +114,7 @@ class LoadedModel:
             made = f" (it was made for {_kind(self.info)})" if self.level else ""
             raise DataError(
                 f"{self.role} {self.directory} cannot read these records{made}: "
-                f"{why_unreadable(records, error)}"
+                f"{why_unreadable(records, error, self.level)}"
             ) from error
 
     @property

@@ -18,7 +18,7 @@ from yt8m.components.records.tfrecord import BrokenRecord, read_records
 from yt8m.components.records.validation import not_a_record
 from yt8m.components.storage.cache import ReadCache
 from yt8m.schemas.errors import DataError
-from yt8m.schemas.features import ID
+from yt8m.schemas.features import ID, Level
 
 _BUFFER_BYTES = 8 << 20
 # Small shards are scored together: each group costs about a tenth of a second beside its records,
@@ -93,8 +93,11 @@ def _local_paths(shards: Sequence[Shard]) -> Iterator[tuple[str, Shard]]:
     return prefetch_one((local_path(shard.uri), shard) for shard in shards)
 
 
-def why_unreadable(records: tf.Tensor, error: Exception) -> str:
-    """Which of serialized `records` [B] it is for which TensorFlow raised `error`, and why."""
+def why_unreadable(records: tf.Tensor, error: Exception, level: Level | None = None) -> str:
+    """Which of serialized `records` [B] it is for which TensorFlow raised `error`, and why.
+
+    `level` is that of the records to be read, where it is known.
+    """
     reason = tf_reason(error)
     for number, data in enumerate(records.numpy().tolist()):
         try:
@@ -102,6 +105,9 @@ def why_unreadable(records: tf.Tensor, error: Exception) -> str:
         except MalformedRecord as fault:
             reason = f"record {number} of the batch: {not_a_record(fault)}"
             break
+        if level and record.level.is_sequence != level.is_sequence:
+            where = _named(record) or f"record {number} of the batch"
+            return f"{where} is of level {record.level.value}"
         if not_finite := [key for key, value in record.features.items() if not _is_finite(value)]:
             where = _named(record) or f"record {number} of the batch"
             reason = f"{where}: feature {not_finite[0]} holds NaN or infinity ({reason})"
