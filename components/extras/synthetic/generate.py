@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from yt8m.components.storage.lock import alone_in
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
-from yt8m.schemas.json_file import fields_of, reading, to_text
+from yt8m.schemas.json_file import NewerFormatError, fields_of, own_version, reading, to_text
 from yt8m.schemas.vocabulary import FILE_NAME as VOCABULARY_FILE
 
 SPEC_FILE = "dataset.json"
@@ -98,7 +99,14 @@ def read_dataset_spec(out: Path) -> DatasetSpec | None:
     """The spec of the data set that was generated in `out`, None if there is none."""
     try:
         with reading(out / SPEC_FILE, advice="remove the directory, and generate it again"):
-            return from_dict(DatasetSpec, fields_of((out / SPEC_FILE).read_text()))
+            fields = fields_of((out / SPEC_FILE).read_text())
+            known = {field.name for field in dataclasses.fields(DatasetSpec)}
+            if unknown := sorted(fields.keys() - known):
+                raise NewerFormatError(
+                    f"this yt8m {own_version()} does not know {', '.join(unknown)}, so a newer one "
+                    "wrote it. Use that one, or generate into another directory"
+                )
+            return from_dict(DatasetSpec, fields)
     except FileNotFoundError:
         return None
 

@@ -16,6 +16,7 @@ from yt8m.components.records.decode import decode_record
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import NUM_CLASSES, Level
+from yt8m.schemas.json_file import NewerFormatError
 from yt8m.schemas.vocabulary import COLUMNS
 
 LEVELS = [level.value for level in Level]
@@ -163,6 +164,17 @@ def test_other_files_and_another_data_set_are_not_mixed_with(tmp_path):
         generate_dataset(data, train=6, seed=9)
     with pytest.raises(UserError, match="different spans"):
         generate_dataset(data, train=5, spans=1)
+
+
+def test_a_data_set_of_a_newer_version_is_not_called_damaged(tmp_path):
+    data = generate_dataset(tmp_path / "data", train=5)
+    text = (data / SPEC_FILE).read_text()
+    (data / SPEC_FILE).write_text(text.replace("{", '{"languages": 3,', 1))
+    with pytest.raises(
+        NewerFormatError, match=r"dataset\.json: .* does not know languages"
+    ) as error:
+        generate_dataset(data, train=5)
+    assert "damaged" not in str(error.value)
 
 
 def test_unwritable_directory_is_the_users_mistake(tmp_path):
