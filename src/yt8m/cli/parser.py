@@ -32,12 +32,20 @@ class CommandParser(argparse.ArgumentParser):
             return "; quote a pattern of files, e.g. 'data/validate*'"
         if "=" in first and not first.startswith("-"):
             return "; quote a value with braces or blanks, e.g. --set 'a.b={c: 1, d: 2}'"
+        lists = [action.option_strings[0] for action in self._actions if _takes_list(action)]
+        if lists and first.replace(".", "", 1).isdigit():
+            return f"; write a list with commas and without blanks: {lists[0]} 1,3"
         options = [option for action in self._actions for option in action.option_strings]
         # Without the dashes, which make short names alike; --batch means --batch-size.
         names = {option.lstrip("-"): option for option in options}
         names = {**{name.partition("-")[0]: names[name] for name in reversed(names)}, **names}
         close = difflib.get_close_matches(first.partition("=")[0].lstrip("-"), names, n=1)
         return f"; did you mean {names[close[0]]}?" if close else ""
+
+
+def _takes_list(action: argparse.Action) -> bool:
+    """Whether its value is a list with commas, which the shell splits where it has blanks."""
+    return bool(action.option_strings) and "," in str(action.metavar or "")
 
 
 def parser_of(words: str, cls: type[Arguments]) -> CommandParser:

@@ -92,6 +92,7 @@ OPTIONS = {
     "run smoke --bacth 4": "unrecognized arguments: --bacth 4\n",
     "predict --model models --data data --out o --format jsonl --workers none": "--workers: none",
     "ensemble --models models models --out o --weights 1,2,3": "one for each of --models",
+    "ensemble --models models models --out o --weights 1 3": "without blanks: --weights 1,3",
     "ensemble --models models models --out o --weights fit": "needs labelled records",
     "export --model models --format tar --out o": "invalid choice: 'tar'",
     "data generate --level vidoe --out o --train 1 --eval 1": "invalid choice: 'vidoe'",
