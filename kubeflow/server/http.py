@@ -27,6 +27,7 @@ _API = "/apis/v2beta1"
 _TIMEOUT_S = (10.0, 60.0)
 _LONGEST_TEXT = 500
 _INTERNAL_ERROR = 500
+_NO_DATE = "Failed to parse `"
 # By what each thing is asked for later.
 _IDS = {
     "V2beta1Pipeline": "pipeline_id",
@@ -175,25 +176,29 @@ class HttpTransport:
                 _return_http_data_only=True,
                 _request_timeout=self._timeout_s,
             )
-            self._expect_json()
-            _expect_id(data, answer)
+            self._expect_answer(method, data)
+            _expect_ids(data, answer)
         except ApiException as error:
             raise self._explain(error, method, path) from None
         except urllib3.exceptions.HTTPError as error:
             raise self._unreachable(error, method, path) from None
-        except (ApiTypeError, ApiValueError, ValueError, AttributeError) as error:
-            raise ServerError(
-                f"{method} {self._host}{_API}{path}: the answer is not that of Kubeflow Pipelines "
-                f"v2 ({_short(str(error))}); is --host its address?",
-                status=200,
-                unsure=True,
-            ) from None
+        except (ApiTypeError, ApiValueError, ValueError, AttributeError, TypeError) as error:
+            raise self._strange(str(error), f"{method} {self._host}{_API}{path}") from None
         return data
 
-    def _expect_json(self) -> None:
-        """The generated client makes an empty model of a page of HTML, which is a login page."""
-        if not isinstance(json.loads(self._client.last_response.data or "{}"), dict):
+    def _expect_answer(self, method: str, data: Any) -> None:
+        """The generated client makes an empty model of a page of HTML, which is a login page.
+
+        It does so with another program's JSON, too, as if there were nothing to list. Only what is
+        done, and has nothing to tell, may have no text.
+        """
+        text = self._client.last_response.data or ("" if method == "GET" else "{}")
+        entries = json.loads(text)
+        if not isinstance(entries, dict):
             raise ValueError("not a JSON object")
+        known = set(getattr(data, "attribute_map", {}).values())
+        if known and entries and not known & set(entries):
+            raise ValueError(f"it has {', '.join(entries)}")
 
     def _explain(self, error: ApiException, method: str, path: str) -> ServerError | RefusedError:
         status = int(error.status or 0)
@@ -207,7 +212,9 @@ class HttpTransport:
                 "--namespace with your profile, and a token that may use it",
                 status=status,
             )
-        if status == 0:  # how the generated client tells of TLS
+        if status == 0:  # how the generated client tells of TLS, and of a date that is none
+            if str(error.reason).startswith(_NO_DATE):
+                return self._strange(str(error.reason), where)
             return self._distrusted(str(error.reason), where)
         if status == 429 or status >= 500:
             wait = _seconds((error.headers or {}).get("Retry-After"))
@@ -223,6 +230,14 @@ class HttpTransport:
             f"{self._host} requires a login (status {status}): give --token-file or --cookie-file, "
             "or --service-account inside a pod; a token may also have run out",
             status=401,
+        )
+
+    def _strange(self, detail: str, where: str) -> ServerError:
+        return ServerError(
+            f"{where}: the answer is not that of Kubeflow Pipelines v2 ({_short(detail)}); "
+            "is --host its address?",
+            status=200,
+            unsure=True,
         )
 
     def _distrusted(self, detail: str, where: str) -> RefusedError:
@@ -257,11 +272,16 @@ class HttpTransport:
         )
 
 
-def _expect_id(data: Any, answer: str) -> None:
-    """Another program's JSON gives an empty model, too, as if what was asked for were done."""
+def _expect_ids(data: Any, answer: str) -> None:
+    """What the server shows, alone or in a list, has an id."""
     name = _IDS.get(answer)
     if name and not getattr(data, name):
         raise ValueError(f"it has no {name}")
+    for field, kind in getattr(data, "openapi_types", {}).items():
+        listed = kind.removeprefix("list[").removesuffix("]")
+        if listed != kind and listed in _IDS:
+            for item in getattr(data, field) or []:
+                _expect_ids(item, listed)
 
 
 def _upload(file: str) -> list[tuple[str, tuple[str, bytes, str]]]:

@@ -336,6 +336,34 @@ def test_something_else_listening_is_explained(page, ask):
         thread.join()
 
 
+@pytest.mark.parametrize(
+    ("text", "ask"),
+    [
+        ("", lambda client: client.pipelines()),
+        ("", lambda client: client.check_namespace()),
+        ('{"status": "ok"}', lambda client: client.schedules("")),
+        ('{"runs": 3}', lambda client: client.runs("", limit=5)),
+        ('{"runs": [{}]}', lambda client: client.runs("", limit=5)),
+        ('{"pipelines": "none"}', lambda client: client.pipelines()),
+        ('{"experiments": [null]}', lambda client: client.experiment_id("e", create=False)),
+        ('{"run_id": "r", "created_at": "yesterday"}', lambda client: client.run("r")),
+    ],
+)
+def test_json_of_another_kind_is_not_taken_for_the_servers(text, ask):
+    page = Response(text, mimetype="application/json")
+    with (
+        listening(Request.application(lambda request: page)) as host,
+        pytest.raises(ServerError, match=r"not that of Kubeflow Pipelines v2.*--host"),
+    ):
+        ask(KfpClient(HttpTransport(Connection(host=host)), namespace="team-a"))
+
+
+def test_a_server_that_has_nothing_to_list_answers_an_empty_object():
+    page = Response("{}", mimetype="application/json")
+    with listening(Request.application(lambda request: page)) as host:
+        assert _client(host).runs("", limit=5) == []
+
+
 @pytest.mark.parametrize("how", [{"token": "t0ken"}, {"cookie": "session=t0ken"}])
 def test_login_by_token_and_by_cookie_and_the_secret_is_in_no_message(server, host, how):
     server.token, server.cookie = how.get("token", ""), how.get("cookie", "")
