@@ -33,6 +33,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NOT_STARTED, _RUNNING = "PENDING", "RUNNING"
 # The server learns that a run is over before it has the last states of its steps.
 _SETTLING_S = 30.0
+_A_MINUTE = 60
 _GONE = 404
 
 
@@ -135,7 +136,8 @@ def wait(
                 raise
             if away_since is None:
                 away_since = polling.clock()
-                say(f"{error}; asking again for {polling.patience_s / 60:.0f} min")
+                if polling.patience_s:
+                    say(f"{error}; asking again for {_duration(polling.patience_s)}")
             elif polling.clock() - away_since >= polling.patience_s:
                 raise _unknown(error, run_id) from None
         else:
@@ -159,6 +161,10 @@ def wait(
                 f"it goes on; `yt8m kubeflow wait {run_id}` follows it again"
             )
         polling.sleep(polling.every_s)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < _A_MINUTE else f"{seconds / 60:.0f} min"
 
 
 def _unknown(error: Yt8mError, run_id: str) -> UnknownOutcomeError:

@@ -693,6 +693,17 @@ def test_waiting_outlasts_a_server_that_is_away_for_minutes(client, server, spec
     assert "asking again for 10 min" in said[0]
 
 
+@pytest.mark.parametrize(("patience_s", "said"), [(0, []), (20, ["20 s"]), (90, ["2 min"])])
+def test_it_is_said_for_how_long_a_server_that_is_away_is_asked(client, server, patience_s, said):
+    server.fail("GET /runs", times=999)
+    clock = iter(range(0, 10_000, 60))
+    polling = Polling(patience_s=patience_s, sleep=lambda s: None, clock=lambda: float(next(clock)))
+    heard = []
+    with pytest.raises(UnknownOutcomeError):
+        wait(client, "r", say=heard.append, polling=polling)
+    assert [text.rpartition("asking again for ")[2] for text in heard] == said
+
+
 def test_a_server_that_stays_away_leaves_the_outcome_unknown_which_is_no_failure(
     client, server, spec_file
 ):

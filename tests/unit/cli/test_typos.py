@@ -107,6 +107,12 @@ OPTIONS = {
     "models show three --push models": "V: three: must be a whole number",
     "models champion --push models --set=-1": "must be a whole number, 0 or more",
     "kubeflow compile smoke": "required: --root",
+    "kubeflow wait R --every 0": "--every: 0: must be a number, above 0",
+    "kubeflow wait R --every nan": "--every: nan: must be a number, above 0",
+    "kubeflow wait R --patience=-5": "--patience: -5: must be a number, 0 or more",
+    "kubeflow run smoke --timeout=-1": "--timeout: -1: must be a number, 0 or more",
+    "kubeflow list runs --limit 0": "--limit: 0: must be a whole number, 1 or more",
+    "kubeflow logs R --tail=-5": "--tail: -5: must be a whole number, 1 or more",
     "completion basch": "invalid choice: 'basch'",
 }
 VALUES = {

@@ -7,10 +7,12 @@ from typing import Annotated, ClassVar, Literal
 
 from yt8m.cli.arguments.options import Arguments, Written
 from yt8m.cli.arguments.shared import File, InputFile, Name, NamedConfigArguments, OutputFile
+from yt8m.schemas.limits import NonNegativeFloat, PositiveFloat, PositiveInt
 
 Account = Annotated[str, Written("ACCOUNT")]
 Uri = Annotated[str, Written("URI")]
-Seconds = Annotated[float, Written("S")]
+Seconds = Annotated[NonNegativeFloat, Written("S")]
+Interval = Annotated[PositiveFloat, Written("S")]
 RunId = Annotated[str, Written(is_positional=True)]
 
 
@@ -151,7 +153,7 @@ class KubeflowRunArguments(LaunchArguments):
     name: str = ""  # Name of the run (default: pipeline and time)
     wait: bool = False  # Follow the run to its end
     timeout: Seconds = 0.0  # Seconds to follow the run with --wait; 0: no limit
-    every: Seconds = 10.0  # Seconds between two requests with --wait
+    every: Interval = 10.0  # Seconds between two requests with --wait
     patience: Seconds = 600.0  # Seconds to wait for an unreachable server with --wait
 
 
@@ -217,7 +219,7 @@ class KubeflowListArguments(ConnectionArguments):
         Literal["pipelines", "runs", "schedules", "versions"], Written(is_positional=True)
     ]
     pipeline: Annotated[str, Written(is_positional=True)] = ""  # Pipeline whose versions to list
-    limit: int = 20  # Number of runs to list
+    limit: PositiveInt = 20  # Number of runs to list
     dry_run: bool = False  # Accepted without effect: the command changes nothing
     experiment: Name = ""  # Experiment whose runs or schedules to list (default: all)
 
@@ -236,7 +238,7 @@ class WaitArguments(ConnectionArguments):
 
     run: RunId  # Id of the run
     timeout: Seconds = 0.0  # Seconds to follow the run; 0: no limit
-    every: Seconds = 10.0  # Seconds between two requests
+    every: Interval = 10.0  # Seconds between two requests
     patience: Seconds = 600.0  # Seconds to wait for an unreachable server
     dry_run: bool = False  # Show the current state without waiting
 
@@ -259,7 +261,7 @@ class LogsArguments(Arguments):
     # Step, e.g. Trainer, or its driver, Trainer-driver (default: the failed ones).
     step: Annotated[str, Written(is_positional=True)] = ""
     namespace: str = ""  # Namespace of the run (default: the kubeconfig's)
-    tail: int = 200  # Number of lines per pod
+    tail: PositiveInt = 200  # Number of lines per pod
     dry_run: bool = False  # Accepted without effect: the command changes nothing
 
 
