@@ -112,5 +112,6 @@ def test_predictions_need_ids_since_they_are_told_apart_by_them(tmp_path):
 def test_records_of_another_level_are_called_so(tmp_path):
     model = _export(tmp_path, Level.VIDEO)
     records = _records(make_source(tmp_path / "frames", Level.FRAME, train=2, shards=1))
-    with pytest.raises(DataError, match=r"made for video-level records\): video .* of level frame"):
+    said = r"made for video-level records with .*\): video .* is of level frame"
+    with pytest.raises(DataError, match=said):
         model.score_records(tf.constant(records))
