@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.export.save import ExportSpec, export_model
-from yt8m.components.extras.starter_code.frame_trunks import find_trunk
+from yt8m.components.extras.starter_code.frame_trunks import check_flags, find_trunk, has_trunk
 from yt8m.components.inputs.shards import tf_reason
 from yt8m.components.models.config import (
     FrameLogisticConfig,
@@ -38,6 +38,7 @@ _LOGISTIC = ("fully_connected/weights", "fully_connected/biases")
 _MOE = ("gates/weights", "experts/weights", "experts/biases")
 _OF_TRAINING = re.compile(r"(.*/)?(global_step|beta[12]_power(_\d+)?)")
 _STEP = re.compile(r".*-(\d+)")
+_FILE = re.compile(r"\.(index|meta|data-\d+-of-\d+)$")
 _KNOWN = "LogisticModel, MoeModel, FrameLevelLogisticModel, DbofModel and LstmModel"
 _FRAME_MODELS = ("FrameLevelLogisticModel", "DbofModel", "LstmModel")
 _SHOWN = 5
@@ -64,7 +65,8 @@ class _Weights:
 
 
 def find_checkpoint(source: str) -> str | None:
-    """The checkpoint that `source` is, or the newest in it; None where there is none."""
+    """The checkpoint that `source` is (or one of its files), or the newest in it; None: none."""
+    source = _FILE.sub("", source)
     if storage.exists(f"{source}.index"):
         return source
     if not storage.is_dir(source):
@@ -85,9 +87,11 @@ def export_checkpoint(
 
     `said` are flags of the starter code that the checkpoint does not have, by name.
     """
+    check_flags(said or {})
     flags = _read_flags(source)
-    level = _level(source, flags, level)
-    known = _recognise(source, _read_variables(source), level, said or {})
+    variables = _read_variables(source)
+    level = _level(source, flags, level, is_frame=has_trunk(variables))
+    known = _recognise(source, variables, level, said or {})
     features = _features(source, flags, known, level)
     network = Network(
         known.model,
@@ -98,6 +102,16 @@ def export_checkpoint(
         recipe=Recipe(seed=0),
     )
     for weight, value in zip(network.weights, known.values, strict=True):
+        if weight.shape != value.shape:
+            raise UserError(
+                f"{source}: its variables do not fit together: one has the shape "
+                f"{list(value.shape)}, and by the others it is {list(weight.shape)}"
+            )
+        if not np.isfinite(value).all():
+            raise UserError(
+                f"{source}: its variables have NaN or infinity: it is of a diverged training; give "
+                "an earlier checkpoint"
+            )
         weight.assign(value)
     config = {"starter_code": {"checkpoint": source, "model": known.model.name}}
     export_model(network, directory, ExportSpec(level=level, features=features, config=config))
@@ -164,9 +178,11 @@ def _classifier(weights: Mapping[str, np.ndarray]) -> _Weights | None:
             )
     if set(weights) == set(_MOE):
         gates, experts, biases = (weights[name] for name in _MOE)
-        classes = gates.shape[-1] - experts.shape[-1]
-        if classes > 0 and experts.shape[-1] % classes == 0 and biases.shape == experts.shape[1:]:
-            mixtures = experts.shape[-1] // classes
+        if gates.ndim != 2 or experts.ndim != 2:
+            return None
+        classes = gates.shape[1] - experts.shape[1]
+        if classes > 0 and experts.shape[1] % classes == 0 and biases.shape == experts.shape[1:]:
+            mixtures = experts.shape[1] // classes
             return _Weights(
                 model=MoeConfig(num_mixtures=mixtures),
                 num_classes=classes,
@@ -209,9 +225,9 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(","))
 
 
-def _level(source: str, flags: _Flags, said: Level | None) -> Level:
-    """Frame level where the flags say so; segments are frames, and only `said` can tell them."""
-    frames = flags.frame_features or flags.model in _FRAME_MODELS
+def _level(source: str, flags: _Flags, said: Level | None, *, is_frame: bool) -> Level:
+    """Frame level where flags or variables say so; segments are frames, and only `said` tells."""
+    frames = flags.frame_features or flags.model in _FRAME_MODELS or is_frame
     if said is None:
         return Level.FRAME if frames else Level.VIDEO
     if flags.names and said.is_sequence is not frames:

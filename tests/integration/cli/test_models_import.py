@@ -25,6 +25,7 @@ from yt8m.components.export.load import load_export
 from yt8m.schemas.errors import EXIT_USER, UserError
 from yt8m.schemas.features import Level
 
+tf1 = tf.compat.v1
 CLASSES = 20
 MODELS = {
     "LogisticModel": (logistic, False),
@@ -106,6 +107,75 @@ def test_what_the_checkpoint_of_a_dbof_model_does_not_say_has_to_be_said(tmp_pat
     model, _ = write(tmp_path, "DbofModel")
     message = refusal(model.train_dir)
     assert "give --flag dbof_activation=relu6" in message
+
+
+@pytest.mark.parametrize(
+    ("flag", "message"),
+    [
+        (("dbof_pooling_methd", "average"), "NAME one of dbof_activation, dbof_pooling_method"),
+        (("dbof_pooling_method", "none"), "none: must be one of max, average"),
+        (("dbof_activation", ""), "must be one of relu6, sigmoid, relu, tanh"),
+        (("iterations", "many"), "iterations=many: must be a whole number, 1 or more"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_flag_that_says_nothing_is_refused(flag, message, tmp_path):
+    (tmp_path / "model.ckpt-3.index").write_bytes(b"")  # flags are read before it is
+    said = {"dbof_activation": "sigmoid", flag[0]: flag[1]}
+    assert message in refusal(tmp_path, said=said)
+
+
+@pytest.mark.parametrize("name", ["DbofModel", "LstmModel"])
+def test_without_its_flags_a_model_of_frames_is_known_by_its_variables(name, tmp_path):
+    model, _ = write(tmp_path, name, sizes={"rgb": 1024, "audio": 128})
+    (model.train_dir / "model_flags.json").unlink()
+    with as_export(str(model.train_dir), said=SAID.get(name)) as place:
+        assert load_export(place).level is Level.FRAME
+
+
+@pytest.mark.parametrize("end", ["index", "meta", "data-00000-of-00001"])
+def test_each_file_of_a_checkpoint_names_it(end, tmp_path):
+    model, _ = write(tmp_path)
+    with as_export(str(model.train_dir / f"model.ckpt-17.{end}")) as place:
+        assert load_export(place).num_classes == CLASSES
+
+
+def change(model, **changes):
+    """Save the variables again, each by what its change makes of it; None: not at all."""
+    path = str(model.train_dir / "model.ckpt-17")
+    reader = tf.train.load_checkpoint(path)
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        for name in reader.get_variable_to_shape_map():
+            value, key = reader.get_tensor(name), name.removeprefix("tower/")
+            value = changes[key](value) if key in changes else value
+            if value is not None:
+                tf1.get_variable(name, initializer=value, use_resource=False)
+        session.run(tf1.global_variables_initializer())
+        tf1.train.Saver().save(session, path)
+
+
+CELL = "rnn/multi_rnn_cell/cell_0/basic_lstm_cell"
+UNKNOWN, UNFIT = "no checkpoint of a", "its variables do not fit together"
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "made", "message"),
+    [
+        ("DbofModel", "input_bn/gamma", None, UNKNOWN),
+        ("DbofModel", "cluster_weights", lambda _: np.zeros((24, 11), np.float32), UNFIT),
+        ("LstmModel", f"{CELL}/bias", None, UNKNOWN),
+        ("LstmModel", f"{CELL}/kernel", lambda _: np.zeros((29, 7), np.float32), UNKNOWN),
+        ("MoeModel", "gates/weights", lambda _: np.zeros(80, np.float32), UNKNOWN),
+        ("MoeModel", "experts/weights", lambda value: value[:-1], UNFIT),
+        ("LogisticModel", "fully_connected/biases", lambda value: value * np.nan, "diverged"),
+    ],
+)
+def test_variables_that_are_missing_or_do_not_fit_are_refused(
+    name, variable, made, message, tmp_path
+):
+    model, _ = write(tmp_path, name)
+    change(model, **{variable: made or (lambda _: None)})
+    assert message in refusal(model.train_dir, said=SAID.get(name))
 
 
 def test_other_models_are_left_as_they_are(tmp_path):
