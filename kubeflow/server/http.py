@@ -40,18 +40,13 @@ _TITLE = re.compile("<title>([^<]*)</title>", re.IGNORECASE)
 
 
 class ServerError(Yt8mError):
-    """The server could not be asked, or answered with an error; `unsure` if it may have acted."""
+    """The server could not be asked, or failed (429, 5xx); `unsure` if it may have acted."""
 
     def __init__(
         self, message: str, *, status: int = 0, unsure: bool, wait_s: float | None = None
     ) -> None:
         super().__init__(message)
         self.status, self.unsure, self.wait_s = status, unsure, wait_s
-
-    @property
-    def again(self) -> bool:
-        """True where the same request may succeed later."""
-        return self.status in (0, 429) or self.status >= 500
 
 
 class UnknownOutcomeError(Yt8mError):
@@ -61,7 +56,7 @@ class UnknownOutcomeError(Yt8mError):
 
 
 class RefusedError(UserError):
-    """The server understood and declined: a wrong id, no permission, already there."""
+    """The server declined: a wrong id, no permission, already there. Or it is another program."""
 
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
@@ -97,8 +92,6 @@ class RetryPolicy(Backoff):
                     raise
                 return existing
             except ServerError as error:
-                if not error.again:
-                    raise
                 # Waiting before looking: the server may still be writing.
                 if attempt + 1 < self.attempts or (look_up and error.unsure):
                     self.sleep(self.wait_s(attempt, error.wait_s))
@@ -232,12 +225,11 @@ class HttpTransport:
             status=401,
         )
 
-    def _strange(self, detail: str, where: str) -> ServerError:
-        return ServerError(
+    def _strange(self, detail: str, where: str) -> RefusedError:
+        return RefusedError(
             f"{where}: the answer is not that of Kubeflow Pipelines v2 ({_short(detail)}); "
             "is --host its address?",
             status=200,
-            unsure=True,
         )
 
     def _distrusted(self, detail: str, where: str) -> RefusedError:

@@ -11,6 +11,7 @@ from typing import Any
 
 from yt8m.kubeflow.container.run_parameters import check_gate_parameters
 from yt8m.kubeflow.server.client import (
+    FINAL_STATES,
     KfpClient,
     Launch,
     PipelineRun,
@@ -21,7 +22,7 @@ from yt8m.kubeflow.server.client import (
 from yt8m.kubeflow.server.http import RefusedError, ServerError, UnknownOutcomeError
 from yt8m.kubeflow.spec.lint import root_problem
 from yt8m.kubeflow.spec_file import Spec, server_spec
-from yt8m.schemas.errors import UserError, Yt8mError
+from yt8m.schemas.errors import UserError
 
 DEFAULT_EXPERIMENT = "yt8m"
 _NEEDED = ("data_root", "push_dir")
@@ -35,6 +36,7 @@ _NOT_STARTED, _RUNNING = "PENDING", "RUNNING"
 _SETTLING_S = 30.0
 _A_MINUTE = 60
 _GONE = 404
+_USUAL_STATES = (_NOT_STARTED, _RUNNING, *FINAL_STATES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +110,7 @@ class Polling:
 def wait(
     client: KfpClient, run_id: str, *, say: Callable[[str], None], polling: Polling
 ) -> PipelineRun:
-    """The finished run; `say` hears each change of a task's state once.
+    """The finished run; `say` hears each change of a task's state once, and of a run that halts.
 
     A server that is away for less than `polling.patience_s` is waited for: the run goes on without
     it. UnknownOutcomeError where it stays away, a login has run out meanwhile, or the time limit
@@ -130,16 +132,16 @@ def wait(
         except (ServerError, RefusedError) as error:
             if over is not None:
                 return over
-            if isinstance(error, RefusedError) or not error.again:
+            if isinstance(error, RefusedError):
                 if is_known and error.status != _GONE:
-                    raise _unknown(error, run_id) from None
+                    raise _unknown(str(error), run_id, is_known=True) from None
                 raise
             if away_since is None:
                 away_since = polling.clock()
                 if polling.patience_s:
                     say(f"{error}; asking again for {_duration(polling.patience_s)}")
             elif polling.clock() - away_since >= polling.patience_s:
-                raise _unknown(error, run_id) from None
+                raise _unknown(str(error), run_id, is_known=is_known) from None
         else:
             if steps is None:
                 steps = step_names(client, run)
@@ -148,6 +150,9 @@ def wait(
                 if last_state.get(task.name, _NOT_STARTED) != task.state:
                     last_state[task.name] = task.state
                     say(_line(task))
+            if run.state not in _USUAL_STATES and run.state != last_state.get(""):
+                say(f"run {run_id}: {run.state}; waiting until it is {' or '.join(FINAL_STATES)}")
+            last_state[""] = run.state
             if run.is_over:
                 now = polling.clock()
                 settled_at = settled_at if over else now + _SETTLING_S
@@ -156,10 +161,8 @@ def wait(
                     return run
         if not over and deadline is not None and polling.clock() >= deadline:
             state = run.state if run else "not known, for the server is away"
-            raise UnknownOutcomeError(
-                f"run {run_id}: still {state} after {polling.timeout_s:.0f} s (--timeout); "
-                f"it goes on; `yt8m kubeflow wait {run_id}` follows it again"
-            )
+            what = f"run {run_id}: still {state} after {polling.timeout_s:.0f} s (--timeout)"
+            raise _unknown(what, run_id, is_known=is_known)
         polling.sleep(polling.every_s)
 
 
@@ -167,10 +170,11 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < _A_MINUTE else f"{seconds / 60:.0f} min"
 
 
-def _unknown(error: Yt8mError, run_id: str) -> UnknownOutcomeError:
-    return UnknownOutcomeError(
-        f"{error}; the run goes on meanwhile, and `yt8m kubeflow wait {run_id}` follows it again"
-    )
+def _unknown(what: str, run_id: str, *, is_known: bool) -> UnknownOutcomeError:
+    again = f"`yt8m kubeflow wait {run_id}`"
+    if is_known:
+        return UnknownOutcomeError(f"{what}; the run goes on, and {again} follows it again")
+    return UnknownOutcomeError(f"{what}; the server has not shown such a run; {again} asks again")
 
 
 def step_names(client: KfpClient, run: PipelineRun) -> tuple[str, ...]:

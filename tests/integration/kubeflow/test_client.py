@@ -34,7 +34,7 @@ from yt8m.kubeflow.server.runs import (
     wait,
 )
 from yt8m.kubeflow.server.schedule import Change, schedule, unschedule
-from yt8m.schemas.errors import UserError, Yt8mError
+from yt8m.schemas.errors import UserError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"
 COMPILED = GOLDEN / "smoke.yaml"
@@ -328,7 +328,7 @@ def test_something_else_listening_is_explained(page, ask):
     thread = threading.Thread(target=other.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        with pytest.raises(Yt8mError, match=r"not that of Kubeflow Pipelines v2.*--host"):
+        with pytest.raises(UserError, match=r"not that of Kubeflow Pipelines v2.*--host"):
             ask(_client(f"http://127.0.0.1:{other.server_address[1]}"))
     finally:
         other.shutdown()
@@ -353,7 +353,7 @@ def test_json_of_another_kind_is_not_taken_for_the_servers(text, ask):
     page = Response(text, mimetype="application/json")
     with (
         listening(Request.application(lambda request: page)) as host,
-        pytest.raises(ServerError, match=r"not that of Kubeflow Pipelines v2.*--host"),
+        pytest.raises(UserError, match=r"not that of Kubeflow Pipelines v2.*--host"),
     ):
         ask(KfpClient(HttpTransport(Connection(host=host)), namespace="team-a"))
 
@@ -714,6 +714,31 @@ def test_a_server_that_stays_away_leaves_the_outcome_unknown_which_is_no_failure
     with pytest.raises(UnknownOutcomeError, match=f"yt8m kubeflow wait {run.id}") as error:
         wait(client, run.id, say=lambda text: None, polling=polling)
     assert error.value.exit_code == 5
+
+
+@pytest.mark.parametrize("limit", [{"patience_s": 60}, {"timeout_s": 60}])
+def test_of_a_run_that_was_never_shown_it_is_not_said_that_it_goes_on(client, server, limit):
+    server.fail("GET /runs", times=999)
+    clock = iter(range(0, 10_000, 60))
+    polling = Polling(sleep=lambda s: None, clock=lambda: float(next(clock)), **limit)
+    with pytest.raises(UnknownOutcomeError, match="has not shown such a run") as error:
+        wait(client, "mistyped", say=lambda text: None, polling=polling)
+    assert "goes on" not in str(error.value)
+
+
+@pytest.mark.parametrize("state", ["PAUSED", "RUNTIME_STATE_UNSPECIFIED"])
+def test_a_run_that_neither_runs_nor_is_over_is_waited_for_with_a_word(
+    client, server, spec_file, state
+):
+    run = client.start_run(_launch(client, spec_file))
+    server.runs[run.id]["state"] = state
+    looks = iter([state, "RUNNING", "SUCCEEDED"])
+    said = []
+    polling = Polling(sleep=lambda s: server.runs[run.id].update(state=next(looks)))
+    wait(client, run.id, say=said.append, polling=polling)
+    assert said == [
+        f"run {run.id}: {state}; waiting until it is SUCCEEDED or FAILED or CANCELED or SKIPPED"
+    ]
 
 
 def test_a_login_that_runs_out_while_waiting_leaves_the_outcome_unknown(client, server, spec_file):
