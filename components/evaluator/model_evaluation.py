@@ -27,6 +27,7 @@ from yt8m.components.evaluator.scoring import (
 from yt8m.components.export.load import load_model
 from yt8m.components.inputs.shards import group_shards
 from yt8m.components.records.find import find_level, find_shards
+from yt8m.components.records.unchanged import while_unchanged
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, SegmentScoring
 
@@ -61,9 +62,10 @@ def evaluate_files(
     )
     for note in check_models(plan):
         console.warn(note)
-    scored = _score(plan, shards, console, log_dir)
-    if scored.broken:
-        raise DataError(next(iter(scored.broken.values())))
+    with while_unchanged(shards, "evaluation"):
+        scored = _score(plan, shards, console, log_dir)
+        if scored.broken:
+            raise DataError(next(iter(scored.broken.values())))
     if baseline is not None:
         require_scorable(scored, {BASELINE: f"the baseline {baseline}"})
     return evaluate(scored, config, level=plan.level)

@@ -23,6 +23,7 @@ from yt8m.components.example_gen.spans import (
     parse_pattern,
 )
 from yt8m.components.records.shared_index import FOLDER
+from yt8m.components.records.unchanged import is_same_content, stat_if_there, stats_of
 from yt8m.components.storage.errors import OF_THE_FILE, storage_failures_explained
 from yt8m.schemas.errors import DataError, UserError
 
@@ -57,37 +58,21 @@ class SourceShard:
 
     def check_unchanged(self) -> None:
         """DataError where the file is another one than when it was listed."""
-        try:
-            self._compare(storage.stat(self.uri))
-        except FileNotFoundError:
-            self._compare(None)
+        self._compare(stat_if_there(self.uri))
 
     def _compare(self, now: storage.Stat | None) -> None:
-        # Listings and addresses of object stores may give times of different precision.
-        if now and now.size == self.size and (now.tag or now.mtime) == (self.tag or self.mtime):
-            return
-        raise DataError(
-            f"{self.uri} changed while it was ingested; restore it, or run again to take it as it "
-            "is"
-        )
+        if not is_same_content(storage.Stat(self.size, self.mtime, tag=self.tag), now):
+            raise DataError(
+                f"{self.uri} changed while it was ingested; restore it, or run again to take it as "
+                "it is"
+            )
 
 
 def check_unchanged(shards: Sequence[SourceShard]) -> None:
-    """DataError where one of the files is another one than when it was listed.
-
-    Of an object store the directories are listed again: to ask is a request for each file.
-    """
-    by_directory: dict[str, list[SourceShard]] = defaultdict(list)
+    """DataError where one of the files is another one than when it was listed."""
+    now = stats_of(shard.uri for shard in shards)
     for shard in shards:
-        if storage.local_path(shard.uri) is None:
-            by_directory[shard.uri.rpartition("/")[0]].append(shard)
-        else:
-            shard.check_unchanged()
-    for directory, inside in by_directory.items():
-        with storage_failures_explained(directory):
-            listed = storage.find(storage.join(storage.escape(directory), "*"))
-        for shard in inside:
-            shard._compare(listed.get(shard.uri))
+        shard._compare(now[shard.uri])
 
 
 @dataclass(frozen=True, kw_only=True)

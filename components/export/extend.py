@@ -15,6 +15,7 @@ from yt8m.components.inputs.config import Source
 from yt8m.components.models.config import RetrievalConfig
 from yt8m.components.models.retrieval import Index, joined
 from yt8m.components.records.shard_reader import count_records
+from yt8m.components.records.unchanged import while_unchanged
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import DataError, UserError
 
@@ -37,15 +38,16 @@ def extend_export(directory: str, shards: tuple[Shard, ...], out: str) -> tuple[
     loaded = load_export(directory).loaded
     neighbours = loaded.neighbours
     there = len(neighbours.scales.numpy())
-    shards = tuple(_counted(shard) for shard in shards)
-    more = sum(shard.records for shard in shards)
-    if there + more > config.max_videos:
-        raise UserError(
-            f"{directory}: its index has {there} videos, and {more} more would be above "
-            f"retrieval.max_videos = {config.max_videos}; give fewer records"
-        )
-    source = Source(shards=shards, level=info.level, features=info.features)
-    _append(neighbours, build_index(source, config))
+    with while_unchanged(shards, "extension"):
+        shards = tuple(_counted(shard) for shard in shards)
+        more = sum(shard.records for shard in shards)
+        if there + more > config.max_videos:
+            raise UserError(
+                f"{directory}: its index has {there} videos, and {more} more would be above "
+                f"retrieval.max_videos = {config.max_videos}; give fewer records"
+            )
+        source = Source(shards=shards, level=info.level, features=info.features)
+        _append(neighbours, build_index(source, config))
     save_module(loaded, out, signatures=loaded.signatures, info=info)
     return more, there + more
 

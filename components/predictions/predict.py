@@ -18,6 +18,7 @@ from yt8m.components.predictions.formats import WRITINGS
 from yt8m.components.predictions.plan import PredictionPlan
 from yt8m.components.predictions.predictor import Predictor, ScoredRows
 from yt8m.components.predictions.work import WorkDirectory, work_key
+from yt8m.components.records.unchanged import RecordsChangedError, while_unchanged
 from yt8m.components.storage.lock import LockedError, file_lock
 from yt8m.schemas.errors import UserError
 
@@ -56,9 +57,9 @@ def predict(
         before = len(shards) - sum(map(len, waiting.values()))
         with console.progress("predict", total=len(shards), unit="shards", done=before) as progress:
             if waiting:
-                run_groups(plan, waiting, work, progress.advance)
+                _run_unchanged(run_groups, plan, waiting, work, progress.advance)
         if work_key(plan, groups) != key:  # workers load the model each at its time
-            storage.remove_tree(work.path)
+            work.remove()
             models = " or ".join(filter(None, (plan.model, plan.context)))
             raise UserError(
                 f"{models}: the model's files changed during the prediction; run the command again"
@@ -68,6 +69,22 @@ def predict(
         size = storage.stat(out).size
         work.remove()
     return Predicted(out=out, bytes=size, shards=len(shards), continued=before)
+
+
+def _run_unchanged(
+    run_groups: RunGroups,
+    plan: PredictionPlan,
+    groups: Groups,
+    work: WorkDirectory,
+    advance: Callable[[int], None],
+) -> None:
+    """`run_groups`, none of whose parts stays where a shard is replaced meanwhile."""
+    try:
+        with while_unchanged([s for group in groups.values() for s in group], "prediction"):
+            run_groups(plan, groups, work, advance)
+    except RecordsChangedError:
+        work.remove()
+        raise
 
 
 def write_part(
@@ -133,9 +150,11 @@ def _alone(work: WorkDirectory, out: str) -> Iterator[None]:
                 f"--out {out}: process {error.holder or 'unknown'} is writing it; wait for its "
                 "end, or name another file"
             ) from error
-        yield
-    with contextlib.suppress(OSError):  # it holds parts, or the lock of the next process
-        lock.parent.rmdir()
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # holds parts, or another's lock
+                lock.parent.rmdir()
 
 
 def take_lock(lock: Path, stack: contextlib.ExitStack) -> None:

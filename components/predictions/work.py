@@ -77,7 +77,7 @@ class WorkDirectory:
         return [n for n in range(self._groups) if PurePosixPath(self.part(n)).name not in names]
 
     def remove(self) -> None:
-        """The parts, once they are joined, and the lock, which the caller holds."""
+        """The parts, joined or of no use, and the lock, which the caller holds."""
         storage.remove_tree(self.path)
         lock = storage.local_path(self.lock)
         if lock is not None:

@@ -9,6 +9,7 @@ from yt8m.components.export.load import LoadedModel, load_model
 from yt8m.components.extras.ensembles.save import check_members, export_ensemble
 from yt8m.components.extras.ensembles.weights import fit_weights
 from yt8m.components.records.find import find_level, find_shards
+from yt8m.components.records.unchanged import while_unchanged
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.registry.archive import is_archive
 from yt8m.components.registry.find_model import find_model
@@ -58,7 +59,10 @@ def _level(models: list[LoadedModel], data: Level | None) -> Level:
 def _fitted(
     models: list[LoadedModel], shards: list[Shard], level: Level, console: Console
 ) -> list[float]:
-    with console.progress("fit weights", total=len(shards), unit="shards") as progress:
+    with (
+        while_unchanged(shards, "fit of the weights"),
+        console.progress("fit weights", total=len(shards), unit="shards") as progress,
+    ):
         weights, rows = fit_weights(models, shards, level=level, advance=progress.advance)
     console.info(f"weights fitted on {rows:,} rows")
     if rows < _FEW_ROWS:

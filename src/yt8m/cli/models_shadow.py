@@ -12,6 +12,7 @@ from yt8m.components.evaluator.scoring import check_models, create_plan
 from yt8m.components.evaluator.shadow import Answer, ShadowComparison, compare
 from yt8m.components.inputs.shards import group_shards
 from yt8m.components.records.find import find_level, find_shards
+from yt8m.components.records.unchanged import while_unchanged
 from yt8m.components.registry.find_model import find_model
 from yt8m.components.registry.versions import in_service, require_registry
 from yt8m.schemas.config_tree import to_dict
@@ -36,7 +37,10 @@ def run(args: ModelsShadowArguments, console: Console) -> None:
     )
     for note in check_models(plan):
         console.warn(note)
-    with console.progress("shadow", total=len(shards), unit="shards") as progress:
+    with (
+        while_unchanged(shards, "comparison"),
+        console.progress("shadow", total=len(shards), unit="shards") as progress,
+    ):
         comparison = compare(
             plan,
             group_shards(shards),

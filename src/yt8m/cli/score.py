@@ -14,6 +14,7 @@ from yt8m.components.extras.scores.submission_score import (
 )
 from yt8m.components.predictions.submission import SegmentSubmission, read_submission
 from yt8m.components.records.find import find_level, find_shards
+from yt8m.components.records.unchanged import while_unchanged
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
 
@@ -30,7 +31,10 @@ def _score(args: ScoreArguments, console: Console) -> VideoScore | SegmentScore:
     submission = read_submission(args.submission)
     shards = find_shards(*args.data)
     level = find_level(shards)
-    with console.progress("labels", total=len(shards), unit="shards") as progress:
+    with (
+        while_unchanged(shards, "scoring"),
+        console.progress("labels", total=len(shards), unit="shards") as progress,
+    ):
         if isinstance(submission, SegmentSubmission):
             if level is not Level.SEGMENT:
                 raise UserError(

@@ -1,9 +1,11 @@
-"""A model whose files change while it is scored is judged by nobody, whichever model it is."""
+"""A model is judged by nobody whose files, or whose records, change while it is scored."""
 
 import pytest
 from evaluator_run import create_world, run_evaluator
 
-from yt8m.components.evaluator import executor
+from yt8m.components.console.console import Console
+from yt8m.components.evaluator import executor, model_evaluation
+from yt8m.components.evaluator.model_evaluation import evaluate_files
 from yt8m.schemas.errors import DataError
 
 
@@ -31,3 +33,18 @@ def test_no_model_may_change_while_it_is_scored(world, tmp_path, monkeypatch, ch
             baseline=models["baseline"],
             gate={"gap_threshold": 0.1},
         )
+
+
+def test_no_records_may_change_while_they_are_scored(tmp_path, monkeypatch):
+    world = create_world(tmp_path, videos=30)
+    shards = sorted(world.data.glob("validate*.tfrecord"))
+    merge = model_evaluation.merge_tables
+
+    def change_and_merge(*args):
+        shards[0].write_bytes(shards[0].read_bytes() * 2)
+        return merge(*args)
+
+    monkeypatch.setattr(model_evaluation, "merge_tables", change_and_merge)
+    model = str(world.model("candidate") / "Format-Serving")
+    with pytest.raises(DataError, match=f"^{shards[0]}: the file changed during the evaluation"):
+        evaluate_files(model, [str(path) for path in shards], Console(quiet=True))

@@ -42,7 +42,7 @@ from yt8m.components.records.find import find_shards
 from yt8m.components.storage.lock import file_lock, is_held
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.config import BeamConfig
-from yt8m.schemas.errors import UserError
+from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import Level
 
 QUIET = Console(quiet=True)
@@ -208,7 +208,33 @@ def test_a_model_that_is_replaced_during_a_run_leaves_no_file_of_two_models(mode
     with pytest.raises(UserError, match=f"^{model}: the model's files changed"):
         predict(plan, shards, str(out), run_groups=replaced, console=QUIET, group_bytes=1)
     assert not out.exists()
-    assert not list(tmp_path.glob(".*/*/*.part"))
+    assert not list(tmp_path.glob(".*"))
+
+
+def overwrite(path):
+    path.write_bytes(min(path.parent.glob("train*")).read_bytes() * 2)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize(("change", "what"), [(overwrite, "changed"), (Path.unlink, "was removed")])
+def test_records_that_are_replaced_during_a_run_leave_no_file_of_both(
+    models, data, tmp_path, change, what, fails
+):
+    plan, copy, out = plan_of(models, Level.VIDEO, Format.JSONL), tmp_path / "data", tmp_path / "p"
+    shutil.copytree(data / "video", copy)
+    *_, last = sorted(copy.glob("train*"))
+    shards = find_shards(str(copy / "train*"))
+
+    def replaced(*args):
+        run_here(1)(*args)
+        change(last)
+        if fails:
+            raise UserError("a damaged record")
+
+    with pytest.raises(DataError, match=f"^{last}: the file {what} during the prediction"):
+        predict(plan, shards, str(out), run_groups=replaced, console=QUIET, group_bytes=1)
+    assert not out.exists()
+    assert not list(tmp_path.glob(".*"))
 
 
 class InHalfPrecision(LinearModel):
