@@ -2,8 +2,8 @@
 
 Its TensorFlowInferenceCalculator feeds RGB_AND_AUDIO, dequantised frames with rgb and audio side by
 side `[batch, frames, 1152]`, and NUM_FRAMES `[batch, 1]`, and reads PREDICTIONS `[batch, classes]`:
-the tags are the names of the signature's ends in capitals. A batch may come with fewer numbers of
-frames than segments, as there: then the first one counts for all.
+the tags are the names of the signature's ends in capitals. A batch may come with one number of
+frames for all its segments, as there.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class _MediaPipeModule(tf.Module):
 
     def _predict(self, frames: tf.Tensor, num_frames: tf.Tensor) -> tf.Tensor:
         rows = tf.shape(frames)[0]
-        counts = tf.broadcast_to(_for_each(tf.squeeze(num_frames, axis=1), rows), [rows])
+        counts = _for_each(tf.squeeze(num_frames, axis=1), rows)
         # The model takes frames as records hold them. What MediaPipe dequantised becomes the very
         # byte that it was; features that it has computed itself are rounded as a record's are.
         levels = tf.round((frames - DEQUANTISE_BIAS) / DEQUANTISE_SCALE)
@@ -86,5 +86,12 @@ class _MediaPipeModule(tf.Module):
 
 
 def _for_each(counts: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-    """One number of frames a row; the first for all where there are fewer."""
-    return tf.cond(tf.equal(tf.shape(counts)[0], rows), lambda: counts, lambda: counts[:1])
+    """One number of frames a row; a single one counts for all, others are an error."""
+    given = tf.size(counts)
+    check = tf.debugging.assert_equal(
+        (given == rows) | (given == 1),
+        True,
+        f"{NUM_FRAMES} must hold one number for each row, or one for all",
+    )
+    with tf.control_dependencies([check]):
+        return tf.broadcast_to(counts, [rows])

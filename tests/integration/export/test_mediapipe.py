@@ -46,6 +46,11 @@ def test_its_signature_has_mediapipes_names_and_shapes_and_our_scores(name, tmp_
         found = session.run(output, {ends["rgb_and_audio"]: frames, ends["num_frames"]: counts})
         whole = frames[counts[:, 0] == 5][:1].repeat(3, axis=0)
         one = session.run(output, {ends["rgb_and_audio"]: whole, ends["num_frames"]: [[5]]})
+        for wrong in ([[5], [5]], [[5]] * 4, np.zeros([0, 1], np.int32)):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="one number for each row"):
+                session.run(output, {ends["rgb_and_audio"]: whole, ends["num_frames"]: wrong})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="from 0 to the number of frames"):
+            session.run(output, {ends["rgb_and_audio"]: whole, ends["num_frames"]: [[6]]})
     expected = network(batch)[network.heads[0].name].numpy()
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-7)
     assert one.shape == (3, CLASSES)
