@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -129,9 +129,15 @@ def _sequences(
     frame_spec = {
         name: tf.io.RaggedFeature(tf.string, row_splits_dtype=tf.int64) for name in features.names
     }
+    means = [record_key(name, Level.VIDEO) for name in features.names]
+    context_spec |= {
+        key: tf.io.RaggedFeature(tf.float32, row_splits_dtype=tf.int64) for key in means
+    }
     context, lists, _ = tf.io.parse_sequence_example(records, context_spec, frame_spec)
     # One text a frame: [batch, (frames), 1] as a list of lists of one.
-    whole = _require_equal_lengths({name: _frames_of(lists[name]) for name in features.names})
+    whole = _require_frames(
+        {name: _frames_of(lists[name]) for name in features.names}, [context[key] for key in means]
+    )
     texts = {name: frames[:, : features.max_frames] for name, frames in whole.items()}
     if not segments:
         if form.averaged:
@@ -154,18 +160,29 @@ def _frames_of(texts: tf.RaggedTensor) -> tf.RaggedTensor:
     return texts.merge_dims(1, 2) if texts.shape.rank == 3 else texts
 
 
-def _require_equal_lengths(texts: dict[str, tf.RaggedTensor]) -> dict[str, tf.RaggedTensor]:
+def _require_frames(
+    texts: dict[str, tf.RaggedTensor], means: Sequence[tf.RaggedTensor]
+) -> dict[str, tf.RaggedTensor]:
     """`texts`; a record whose features differ in their number of frames is an error.
 
     Frames of all records are in one list: where one record lacks what another has too many of, a
-    frame's features would be of two videos, and nothing else would tell.
+    frame's features would be of two videos, and nothing else would tell. A record with `means` in
+    place of frames is one, too: it would have the answer of a video without any.
     """
     first, *others = (frames.row_lengths() for frames in texts.values())
+    has_means = tf.add_n([mean.row_lengths() for mean in means]) > 0
     checks = [
         tf.debugging.assert_equal(
-            other, first, "features of a record differ in their number of frames"
-        )
-        for other in others
+            tf.reduce_any((first == 0) & has_means),
+            False,
+            "a record is of level video: it holds means of features, and no frames",
+        ),
+        *(
+            tf.debugging.assert_equal(
+                other, first, "features of a record differ in their number of frames"
+            )
+            for other in others
+        ),
     ]
     with tf.control_dependencies(checks):
         return {

@@ -115,3 +115,16 @@ def test_records_of_another_level_are_called_so(tmp_path):
     said = r"made for video-level records with .*\): video .* is of level frame"
     with pytest.raises(DataError, match=said):
         model.score_records(tf.constant(records))
+
+
+@pytest.mark.parametrize("level", [Level.FRAME, Level.SEGMENT], ids=lambda level: level.value)
+def test_records_of_videos_are_refused_by_every_signature_of_a_model_of_frames(tmp_path, level):
+    model = _export(tmp_path, level)
+    frames = _records(make_source(tmp_path / "frames", level, train=2, shards=1))
+    videos = _records(make_source(tmp_path / "videos", Level.VIDEO, train=2, shards=1))
+    for records in (videos, [*frames, *videos]):
+        for answer in (model.serve, model.score):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="a record is of level video"):
+                answer(examples=tf.constant(records))
+        with pytest.raises(DataError, match=r"video .* is of level video"):
+            model.score_records(tf.constant(records))
