@@ -36,10 +36,14 @@ def _find(place: str) -> list[str]:
     else:
         names = [name for name in storage.glob(_pattern(place)) if not storage.is_dir(name)]
     if not names:
-        raise UserError(
-            f"{place}: no such file; quote the pattern so that the shell does not expand it"
-        )
+        raise UserError(f"{place}: {_why_nothing(place)}")
     return names
+
+
+def _why_nothing(place: str) -> str:
+    if storage.is_dir(place):
+        return "holds no file of records; their names contain `.tfrecord`"
+    return "no such file" + (", and none that matches" if storage.wildcards(place) else "")
 
 
 def _pattern(place: str) -> str:

@@ -14,6 +14,7 @@ from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.evaluator.thresholds import nearest
 from yt8m.components.records.find import find_shards
 from yt8m.components.registry.find_model import find_model
 from yt8m.components.registry.versions import (
@@ -149,7 +150,13 @@ class Metrics:
         self.evaluation = evaluation
 
     def __getitem__(self, name: str) -> float | None:
-        return self.evaluation.overall.candidate[name].value
+        candidate = self.evaluation.overall.candidate
+        if name not in candidate:
+            raise UserError(
+                f"no metric {name!r}{nearest(str(name), candidate)}; there are: "
+                f"{', '.join(candidate)}"
+            )
+        return candidate[name].value
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -191,13 +198,18 @@ class Registry:
 
     def record(self, version: int) -> VersionRecord:
         """The version's record: metrics, decision, data, configuration."""
-        require_version(self.path, version)
+        self._require(version)
         return load_record(self.path, version)
 
     def load(self, version: int) -> Model:
         """The model of a version."""
-        require_version(self.path, version)
+        self._require(version)
         return load_model(version_path(self.path, version))
+
+    def _require(self, version: int) -> None:
+        if not isinstance(version, int | np.integer) or isinstance(version, bool):
+            raise UserError(f"version {version!r}: must be a number, such as 1")
+        require_version(self.path, int(version))
 
     @property
     def frame(self) -> pd.DataFrame:

@@ -126,6 +126,9 @@ def runs(root: str | Path) -> Runs:
 
 def compare(a: Run, b: Run) -> RunComparison:
     """`b` against `a`: configuration, metrics, classes, curves."""
+    for name, one in (("a", a), ("b", b)):
+        if not isinstance(one, Run):
+            raise UserError(f"{name} = {one!r}: must be a run, such as yt8m.runs(root)[0]")
     return RunComparison(compare_results(a.results, b.results))
 
 
@@ -262,7 +265,11 @@ class Runs(Sequence[Run]):
         if isinstance(key, slice):
             return Runs(self._layout, self._found[key])
         if isinstance(key, int):
+            if not -len(self) <= key < len(self):
+                raise IndexError(f"no run {key}: {self._layout.root} has {len(self)}")
             return self._found[key]
+        if not isinstance(key, str):
+            raise UserError(f"run {key!r}: must be a number (0 is the newest) or a run's id")
         return Run(self._layout, record_named(self._layout, key))
 
     def __len__(self) -> int:

@@ -396,7 +396,10 @@ def test_what_is_wrong_is_said_and_ends_with_2(models, data, tmp_path, capsys):
         (command(models, data, tmp_path), "is a directory, not a file"),
         (command(models, tmp_path / "cut", out), "train0000.tfrecord"),
         (command(models, tmp_path / "lacking", out), f"video-level records with {takes})"),
-        (command(models, data, out, split="nothing"), "quote the pattern"),
+        (
+            command(models, data, out, split="nothing"),
+            "nothing*: no such file, and none that matches",
+        ),
         (command(models, data, out, "--beam-option=--x=1"), "needs --beam-runner"),
         (command(data, data, out), "is not a SavedModel"),
     ]

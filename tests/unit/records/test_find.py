@@ -83,3 +83,6 @@ def test_what_holds_no_records_is_named(tmp_path):
             find_level(find_shards(str(tmp_path / name)))
     with pytest.raises(UserError, match="no such file"):
         find_shards(str(tmp_path / "d*"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="empty: holds no file of records"):
+        find_shards(str(tmp_path / "empty"))

@@ -118,7 +118,7 @@ def test_file_of_another_kind_is_a_problem(data, capsys):
 
 def test_nothing_found_is_the_users_mistake(tmp_path, capsys):
     assert run(["data", "inspect", str(tmp_path / "train*")]) == 2
-    assert "no such file; quote the pattern" in capsys.readouterr().err
+    assert "train*: no such file, and none that matches" in capsys.readouterr().err
 
 
 def test_wrong_vocabulary_is_the_users_mistake(data, capsys):

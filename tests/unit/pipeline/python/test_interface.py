@@ -9,10 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from records import make_dataset, read_all
+from run_reports import full_report
 
 import yt8m
+from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.metrics import Batch, MetricAccumulator, values_of
 from yt8m.components.records.decode import decode_record
+from yt8m.pipeline.python.models import Metrics
+from yt8m.pipeline.run_record import write_record
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import ConfigError, DataError, UserError
 
 PROBE = """
@@ -112,3 +117,28 @@ def test_a_dataset_is_of_a_path_too_and_a_mistake_is_named_before_a_row_is_read(
     ):
         with pytest.raises(UserError, match=said):
             yt8m.dataset(data, **wrong)
+
+
+def test_a_metric_that_is_not_there_is_named_with_those_that_are():
+    found = Metrics(full_report().evaluation)
+    assert found["gap"] == full_report().evaluation.overall.candidate["gap"].value
+    said = r"no metric 'gapp'; did you mean gap\?; there are: gap, hit_at_1"
+    with pytest.raises(UserError, match=said):
+        found["gapp"]
+
+
+def test_a_run_is_asked_for_by_a_place_that_there_is_or_by_its_id(tmp_path):
+    layout = Layout(str(tmp_path))
+    record = RunRecord(run_id="a", started=1.0, push_dir="")
+    write_record(layout, record)
+    found = yt8m.runs(tmp_path)
+    assert (found[0].id, found[-1].id, found["a"].id) == ("a", "a", "a")
+    assert next(reversed(found)).id == "a"
+    for place in (1, -2, 99):
+        with pytest.raises(IndexError, match=f"no run {place}: {tmp_path} has 1"):
+            found[place]
+    with pytest.raises(UserError, match="run None: must be a number"):
+        found[None]
+    for pair in ((found[0], "a"), ("a", found[0])):
+        with pytest.raises(UserError, match="= 'a': must be a run"):
+            yt8m.compare(*pair)
