@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,8 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.schemas.errors import ConfigError, Yt8mError
 from yt8m.schemas.own_code import told_of
 from yt8m.schemas.vocabulary import Vocabulary
+
+_COLLECTIONS_S = (0.0, 0.2, 0.5, 1.0)
 
 
 def heads_of(job: TrainingJob) -> tuple[Head, ...]:
@@ -91,13 +94,29 @@ def _create_own(path: str, create: Callable[[], Network]) -> Network:
         what = told_of(error, path)
         raise ConfigError(f"trainer.network = {path!r}: cannot be created ({what})") from error
     held = {id(part) for part in (*network.weights, *tf.train.TrackableView(network).descendants())}
-    gc.collect()  # a model that was only looked at, for its weights say, is no part of this one
-    hidden = [v for ref in made if (v := ref()) is not None and id(v) not in held]
-    weights = [v.name for v in hidden if v.dtype.is_floating]
-    if weights:  # the export would refuse them, after the whole training
+    if weights := _kept_outside(made, held):  # the export would refuse them, after the training
         raise ConfigError(
             f"trainer.network = {path!r}: the weight {weights[0]} would be neither trained nor "
             "exported; make its layer with tf_keras, not tf.keras, and keep it in an attribute of "
             "the network or of one of its layers"
         )
     return network
+
+
+def _kept_outside(made: list[weakref.ref[tf.Variable]], held: set[int]) -> list[str]:
+    """The names of those weights in `made` that live on, but are not in `held`.
+
+    A model that was only looked at, for its weights say, is gone after a collection. That does
+    nothing while a collection of another thread goes on, so it is tried again.
+    """
+
+    def names() -> list[str]:
+        living = (v for ref in made if (v := ref()) is not None)
+        return [v.name for v in living if v.dtype.is_floating and id(v) not in held]
+
+    for wait_s in _COLLECTIONS_S:
+        time.sleep(wait_s)
+        gc.collect()
+        if not names():
+            break
+    return names()

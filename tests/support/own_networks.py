@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import threading
+import time
+
 import tensorflow as tf
 import tf_keras
 
@@ -94,3 +98,26 @@ class Borrowing(Plain):
         other = tf_keras.Sequential([tf_keras.layers.Dense(3, input_shape=(2,))])
         assert len(other.get_weights()) == 2
         return Trunk(name)
+
+
+class Slow:
+    """Takes its time to go, in a collection of another thread."""
+
+    def __init__(self) -> None:
+        self.itself = self
+        self.goes = threading.Event()
+
+    def __del__(self) -> None:
+        self.goes.set()
+        time.sleep(0.5)
+
+
+class BorrowingMeanwhile(Borrowing):
+    def create_trunk(self, name: str) -> Trunk:
+        trunk = super().create_trunk(name)
+        slow = Slow()
+        goes = slow.goes
+        del slow
+        threading.Thread(target=gc.collect).start()
+        assert goes.wait(60)
+        return trunk

@@ -19,9 +19,9 @@ def generating(tmp_path):
     process = subprocess.Popen(
         [YT8M, *LONG, tmp_path / "data"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    part = tmp_path / "data" / "train0000.tfrecord.part"
     deadline = time.monotonic() + 60
-    while not (part.exists() and part.stat().st_size) and time.monotonic() < deadline:
+    while not any(p.stat().st_size for p in tmp_path.glob("data/.train0000.tfrecord.*")):
+        assert time.monotonic() < deadline
         time.sleep(0.05)
     assert process.poll() is None
     yield process

@@ -221,8 +221,11 @@ def test_a_network_that_cannot_be_used_is_told_before_the_first_step(
     assert "\n" not in str(caught.value)
 
 
-def test_a_model_that_a_network_of_ones_own_only_looked_at_is_no_part_of_it(tmp_path, data):
-    train(tmp_path, data, network="own_networks.Borrowing")
+@pytest.mark.parametrize("network", ["Borrowing", "BorrowingMeanwhile"])
+def test_a_model_that_a_network_of_ones_own_only_looked_at_is_no_part_of_it(
+    tmp_path, data, network
+):
+    train(tmp_path, data, network=f"own_networks.{network}")
     assert (tmp_path / "export/saved_model.pb").exists()
 
 
