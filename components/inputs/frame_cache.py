@@ -85,8 +85,13 @@ class FrameCache:
         self._look()
         return np.fromiter(map(self._has, numbers.tolist()), bool, len(numbers))
 
+    def records(self, numbers: np.ndarray) -> list[PackedFrames | None]:
+        """The records of `numbers`; None for what is not packed, or no longer as written."""
+        self._look()
+        return [self.record(number) for number in numbers.tolist()]
+
     def record(self, number: int) -> PackedFrames | None:
-        """Record `number` of the source; None if it is not packed, or no longer as written."""
+        """Record `number` of the source; None as among `records`."""
         shard, within = self._place(number)
         packed = self._opened(shard)
         if packed is None:
@@ -283,16 +288,15 @@ class CachedReader:
     def _merged(
         self, numbers: np.ndarray, read: Callable[[np.ndarray], Iterable[bytes | memoryview]]
     ) -> Iterator[FrameRecord]:
-        is_packed = self._cache.has(numbers)
+        found = self._cache.records(numbers)
+        missing = np.fromiter((packed is None for packed in found), bool, len(found))
         with self._forgetting_what_changed():
-            others = iter(read(numbers[~is_packed]))
-            for number, is_there in zip(numbers.tolist(), is_packed.tolist(), strict=True):
-                if not is_there:
+            others = iter(read(numbers[missing]))
+            for number, packed in zip(numbers.tolist(), found, strict=True):
+                if packed is None:
                     yield self._cache.put(number, next(others))
-                elif packed := self._cache.record(number):
+                else:
                     yield _Verified(packed, functools.partial(self._replace, number))
-                else:  # it is gone or damaged
-                    yield self._read_again(number)
 
     def _replace(self, number: int, error: DamagedPack) -> FrameRecord:
         self._cache.warn(number, error)
