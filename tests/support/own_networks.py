@@ -103,9 +103,9 @@ class Borrowing(Plain):
 class Slow:
     """Takes its time to go, in a collection of another thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, goes: threading.Event) -> None:
         self.itself = self
-        self.goes = threading.Event()
+        self.goes = goes
 
     def __del__(self) -> None:
         self.goes.set()
@@ -114,10 +114,13 @@ class Slow:
 
 class BorrowingMeanwhile(Borrowing):
     def create_trunk(self, name: str) -> Trunk:
-        trunk = super().create_trunk(name)
-        slow = Slow()
-        goes = slow.goes
-        del slow
-        threading.Thread(target=gc.collect).start()
+        goes = threading.Event()
+        Slow(goes)
+
+        def collect() -> None:
+            while not goes.is_set():
+                gc.collect()
+
+        threading.Thread(target=collect).start()
         assert goes.wait(60)
-        return trunk
+        return super().create_trunk(name)
