@@ -10,11 +10,13 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 _ON_FILES = ("open", "os.", "shutil.", "fcntl.")
 _ON_THE_NETWORK = ("http.client.send",)
+_ACTIONS = ("chaos.pauses", "chaos.rivals", "chaos.writers")
 _HANG_S = 300.0
 
 
@@ -55,7 +57,16 @@ def context() -> multiprocessing.context.ForkServerContext:
     has threads may hang on what they held."""
     context = multiprocessing.get_context("forkserver")
     # TensorFlow, by which ingest checks records, once and not in every fork.
-    context.set_forkserver_preload(["chaos.writers", "yt8m.components.inputs.record_checker"])
+    context.set_forkserver_preload([*_ACTIONS, "yt8m.components.inputs.record_checker"])
+    # Before Python 3.12.4 it gets no `sys.path`, and leaves out what it does not find.
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+    try:
+        forkserver.ensure_running()
+    finally:
+        del os.environ["PYTHONPATH"]
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
     return context
 
 
@@ -68,6 +79,7 @@ def _be(
     blow: int,
 ) -> None:
     code = 1
+    os.environ.clear()
     os.environ.update(environment)
     try:
         with log.open("wb") as file:
