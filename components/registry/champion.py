@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
+from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.registry.versions import (
     DamagedVersionError,
     ForeignVersionError,
@@ -84,9 +85,8 @@ def _digests(
         if choice is not None and number <= choice.newest:
             yield choice.digest
             choice = None
-        try:
-            record = load_record(push_dir, number)
-        except _PASSED_OVER:
+        record = _record_of(push_dir, number)
+        if record is None:
             continue
         own = bool(exclude_run_key) and record.run_key == exclude_run_key
         if record.champion_digest and not own:
@@ -121,9 +121,15 @@ def write_choice(push_dir: str, version: Version, *, created: str) -> ChampionCh
 def _holders(push_dir: str, digest: str) -> Iterator[int]:
     """The versions whose record has the model `digest`, the newest first."""
     for number in reversed(list_versions(push_dir)):
-        try:
-            record = load_record(push_dir, number)
-        except _PASSED_OVER:
-            continue
-        if record.model_digest == digest:
+        record = _record_of(push_dir, number)
+        if record is not None and record.model_digest == digest:
             yield number
+
+
+def _record_of(push_dir: str, number: int) -> VersionRecord | None:
+    """The record of a version; a copy under another number says nothing about the registry now."""
+    try:
+        record = load_record(push_dir, number)
+    except _PASSED_OVER:
+        return None
+    return record if record.version == number else None

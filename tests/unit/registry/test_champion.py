@@ -144,6 +144,16 @@ def test_a_damaged_champion_is_skipped_by_name_and_stays_where_it_is(
     assert list_versions(registry) == (1,)
 
 
+def test_a_copy_under_another_number_changes_no_champion_and_can_be_removed(
+    tmp_path: Path, registry: str
+) -> None:
+    for _ in range(2):
+        push_fake(tmp_path, Path(registry))
+    shutil.copytree(Path(registry) / "1", Path(registry) / "9")
+    assert number(registry) == 2
+    assert list(remove_damaged(registry).removed) == [9]
+
+
 def test_a_run_sees_the_champion_of_its_start_and_not_what_it_pushed_itself(
     tmp_path: Path, registry: str
 ) -> None:
