@@ -33,10 +33,11 @@ from yt8m.pipeline.run.prometheus import ServedModel, find_served, write_metrics
 from yt8m.pipeline.run.retrain_status import RetrainStatus, read_status, write_status
 from yt8m.pipeline.run.signals import GRACE_S, Interrupted, signals_as_errors
 from yt8m.pipeline.run_record import list_runs, newest_retraining, read_run_records
-from yt8m.pipeline.workspace import Layout, run_lock
+from yt8m.pipeline.workspace import Layout, is_held, run_lock
 from yt8m.schemas.cron import Cron
 from yt8m.schemas.errors import (
     EXIT_DONE,
+    EXIT_FAILED,
     EXIT_INTERRUPTED,
     EXIT_NOTHING_NEW,
     EXIT_REJECTED,
@@ -294,6 +295,7 @@ class RetrainScheduler:
         lock = run_lock(self._layout.schedule_lock, advice=_ONE_SCHEDULE)
         with lock, signals_as_errors() as signals:
             self._console.info(f"retraining at {self._cron.explain(self._now())}")
+            self._count_without_end()
             try:
                 self._run_when_due()
             except KeyboardInterrupt:
@@ -324,10 +326,16 @@ class RetrainScheduler:
 
     def run_once(self) -> None:
         """One retraining, with its retries; a failure that remains is reported."""
+        self._count_without_end()
         before, _ = self._newest_run()
         before_it = self._alarm()
         self._update(last_run=self._now().timestamp(), last_end=None, next_run=None)
-        code = run_with_retries(self._attempt, self._config.retrain, sleep=self._pause)
+        try:
+            code = run_with_retries(self._attempt, self._config.retrain, sleep=self._pause)
+        except (KeyboardInterrupt, Terminated):
+            now = self._now().timestamp()
+            self._status = self._status.ended(EXIT_TERMINATED, None, now=now)
+            raise
         after, problem = self._newest_run()
         failed = code not in _SETTLED
         self._status = self._status.ended(code, after, now=self._now().timestamp())
@@ -346,6 +354,18 @@ class RetrainScheduler:
         if code == EXIT_NOTHING_NEW and before_it and (alarm := self._alarm()):
             self._console.warn(alarm)
             self._notify({"verdict": "alarm", "reason": alarm})
+
+    def _count_without_end(self) -> None:
+        """Count and report the last retraining, where its schedule was killed before its end."""
+        began = self._status.last_run
+        if began is None or not self._status.is_without_end or is_held(self._layout.lock):
+            return  # its run may go on without the schedule
+        run, _ = self._newest_run()
+        if run is None or run.started < began:
+            self._status = self._status.ended(EXIT_FAILED, None, now=began)
+        elif run.verdict is not Verdict.RUNNING:
+            self._status = self._status.ended(run.exit_code, run, now=run.started + run.seconds)
+            self._notify(summary(run))
 
     def _attempt(self) -> int:
         """The exit code of one run."""

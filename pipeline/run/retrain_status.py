@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -20,6 +21,8 @@ from yt8m.schemas.errors import (
     EXIT_USER,
 )
 from yt8m.schemas.json_file import DamagedFileError, JsonFile
+
+_log = logging.getLogger(__name__)
 
 
 class RetrainOutcome(enum.Enum):
@@ -66,6 +69,11 @@ class RetrainStatus(JsonFile):
     rejected: int = 0  # since a model was pushed
     outcomes: dict[str, int] = field(default_factory=dict)  # how many of each
 
+    @property
+    def is_without_end(self) -> bool:
+        """Whether the last retraining is under way, or was killed together with its schedule."""
+        return self.last_run is not None and self.last_end is None
+
     def ended(self, exit_code: int, run: RunRecord | None, *, now: float) -> RetrainStatus:
         """The status after a retraining that ended so; `run` is the newest one."""
         outcome = _OUTCOMES.get(exit_code, RetrainOutcome.FAILED)
@@ -94,10 +102,14 @@ def write_status(layout: Layout, status: RetrainStatus) -> None:
 
 
 def read_status(layout: Layout) -> RetrainStatus | None:
-    """The status of the root's retrainings; None where there never was one."""
+    """The status of the root's retrainings; None where there never was one, or it is damaged."""
+    advice = "put an undamaged copy there, or the next retraining counts from 0 again"
     try:
-        return read_file(layout.schedule_status, RetrainStatus.from_json)
-    except (OSError, DamagedFileError):
+        return read_file(layout.schedule_status, RetrainStatus.from_json, advice=advice)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except DamagedFileError as error:
+        _log.warning("%s", error)
         return None
 
 

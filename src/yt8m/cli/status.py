@@ -106,7 +106,9 @@ def _schedule(args: StatusArguments) -> tuple[dict[str, object], str]:
     alive = is_scheduled(layout)
     parts = [f"schedule {status.cron}: {'running' if alive else 'NOT running'}"]
     if status.last_run is not None:
-        code = "under way" if status.last_end is None else f"exit code {status.last_exit_code}"
+        code = f"exit code {status.last_exit_code}"
+        if status.is_without_end:
+            code = "under way" if alive else "the schedule was killed before its end"
         parts.append(f"last run {_moment(status.last_run)} ({code})")
     if alive and status.next_run is not None:
         parts.append(f"next run {_moment(status.next_run)}")

@@ -1,6 +1,7 @@
 """`yt8m retrain --cron` and `yt8m status`, as they are typed: refusals, and health."""
 
 import contextlib
+import dataclasses
 import json
 
 import pytest
@@ -109,6 +110,26 @@ def test_status_tells_the_health_of_a_schedule_before_there_is_any_run(tmp_path,
     dead = capsys.readouterr().out
     assert "NOT running" in dead
     assert "next run" not in dead
+    write_status(layout, dataclasses.replace(STATUS, last_end=None))
+    assert run(["status", "--root", str(tmp_path)]) == 0
+    assert "(the schedule was killed before its end)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["status", "retrain"])
+def test_a_damaged_status_is_told(words, tmp_path, caplog, command):
+    root = tmp_path / "root"
+    (root / "runs").mkdir(parents=True)
+    (root / "retrain.json").write_text('{"format": 1, "fail')
+    run(["status", "--root", str(root)] if command == "status" else words)
+    assert f"{root / 'retrain.json'} is damaged" in caplog.text
+
+
+def test_a_status_that_the_storage_does_not_deliver_is_not_replaced(words, tmp_path):
+    status = tmp_path / "root" / "retrain.json"
+    status.mkdir(parents=True)  # in place of a file whose reading fails
+    assert run(words) != 0
+    with pytest.raises(IsADirectoryError):
+        read_status(Layout(tmp_path / "root"))
 
 
 def test_without_a_run_and_without_a_schedule_status_says_so(tmp_path, capsys):

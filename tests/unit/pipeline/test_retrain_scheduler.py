@@ -22,7 +22,12 @@ from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.retraining import retrain
 from yt8m.pipeline.retraining.retrain import RetrainScheduler, backoff, run_with_retries
 from yt8m.pipeline.run.prometheus import ServedModel
-from yt8m.pipeline.run.retrain_status import is_scheduled, read_status
+from yt8m.pipeline.run.retrain_status import (
+    RetrainStatus,
+    is_scheduled,
+    read_status,
+    write_status,
+)
 from yt8m.pipeline.run.signals import Interrupted
 from yt8m.pipeline.run_record import begin_record, write_record
 from yt8m.pipeline.workspace import Layout, RootBusyError, run_lock
@@ -278,6 +283,73 @@ def test_counts_outlive_the_schedule(scheduler_on, ends_with, tmp_path):
     status = read_status(Layout(tmp_path))
     assert status.outcomes == {"pushed": 1, "rejected": 2, "failed": 1}
     assert (status.rejected, status.failures) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "version", "outcomes", "failures"),
+    [
+        (Verdict.RUNNING, 0, {"failed": 1}, 1),  # its process is gone
+        (Verdict.PUSHED, 3, {"pushed": 1}, 0),  # its process outlived the schedule
+        (None, 0, {"failed": 1}, 1),
+    ],
+)
+def test_a_retraining_whose_schedule_was_killed_counts_when_the_schedule_starts_again(
+    scheduler_on, monkeypatch, tmp_path, verdict, version, outcomes, failures
+):
+    told = []
+    monkeypatch.setattr(retrain, "notify", lambda _, outcome: told.append(outcome["verdict"]))
+    layout, clock = Layout(tmp_path), Clock()
+    now = clock.time.timestamp()
+    write_status(layout, RetrainStatus(cron="0 3 * * *", last_run=now - 60))
+    old = RunRecord(run_id="1", started=now - 90, verdict=Verdict.REJECTED, retraining=True)
+    begin_record(layout, old)
+    if verdict is not None:
+        run = RunRecord(
+            run_id="2",
+            started=now - 50,
+            seconds=20.0,
+            verdict=verdict,
+            version=version,
+            retraining=True,
+        )
+        begin_record(layout, run)
+    scheduler = scheduler_on("0 3 * * *", clock)
+    scheduler._sleep = lambda _: (_ for _ in ()).throw(StopError)
+    with pytest.raises(StopError):
+        scheduler.run_forever()
+    status = read_status(layout)
+    assert (status.outcomes, status.failures) == (outcomes, failures)
+    assert not status.is_without_end
+    assert status.last_push == (now - 30 if version else None)
+    assert told == ([] if verdict is None else ["pushed" if version else "killed"])
+
+
+def test_a_retraining_that_goes_on_without_its_killed_schedule_is_not_counted_yet(
+    scheduler_on, tmp_path
+):
+    layout, clock = Layout(tmp_path), Clock()
+    write_status(layout, RetrainStatus(cron="0 3 * * *", last_run=clock.time.timestamp() - 60))
+    scheduler = scheduler_on("0 3 * * *", clock)
+    scheduler._sleep = lambda _: (_ for _ in ()).throw(StopError)
+    with run_lock(layout.lock), pytest.raises(StopError):
+        scheduler.run_forever()
+    assert read_status(layout).is_without_end
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), Terminated("SIGTERM")])
+def test_a_retraining_that_a_signal_to_the_schedule_ends_counts_as_stopped(
+    scheduler_on, monkeypatch, tmp_path, error
+):
+    def attempt(_):
+        raise error
+
+    monkeypatch.setattr(RetrainScheduler, "_attempt", attempt)
+    scheduler = scheduler_on("0 3 * * *", Clock())
+    with pytest.raises((Interrupted, Terminated)):
+        scheduler.run_forever()
+    status = read_status(Layout(tmp_path))
+    assert (status.outcomes, status.last_exit_code) == ({"stopped": 1}, 143)
+    assert not status.is_without_end
 
 
 def test_one_root_has_one_schedule(scheduler_on, tmp_path):
