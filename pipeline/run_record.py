@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,8 @@ def begin_record(layout: Layout, record: RunRecord) -> None:
     newest = storage.local_path(layout.newest)
     if newest is None:
         return
+    if newest.is_dir() and not newest.is_symlink():  # the root was copied with its links followed
+        shutil.rmtree(newest)
     partial = newest.with_name(f".{newest.name}")
     partial.unlink(missing_ok=True)
     # Relative, so that it holds where the root is moved or mounted elsewhere.

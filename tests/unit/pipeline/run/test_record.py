@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,15 @@ def test_a_run_whose_record_is_empty_or_cut_off_is_named(tmp_path, capsys, conte
     assert [str(broken) in problem for problem in answer["problems"]] == [True]
     assert yt8m(["report", "20260302-1", "--root", str(tmp_path)]) == 2
     assert f"{broken} is damaged" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_root_that_was_copied_with_its_links_followed_takes_new_runs(tmp_path):
+    former, layout = Layout(tmp_path / "former"), Layout(tmp_path / "copied")
+    begin_record(former, RunRecord(run_id="1", started=1.0))
+    shutil.copytree(former.root, layout.root)
+    assert not Path(layout.newest).is_symlink()
+    begin_record(layout, RunRecord(run_id="2", started=2.0))
+    assert Path(layout.newest).resolve() == Path(layout.run("2"))
 
 
 def test_the_newest_run_is_not_an_older_one_where_its_record_is_damaged(tmp_path, capsys):
