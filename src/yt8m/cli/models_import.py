@@ -24,7 +24,7 @@ from yt8m.components.extras.starter_code.saved_model import (
 from yt8m.components.registry.archive import is_archive, unpack_model
 from yt8m.components.registry.config import RegistryConfig
 from yt8m.components.registry.push import push
-from yt8m.components.registry.signature import signer_of
+from yt8m.components.registry.signature import check_keys, signer_of
 from yt8m.components.registry.versions import InService, in_service, version_path
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import UserError, Yt8mError
@@ -44,6 +44,9 @@ def _import(args: ModelsImportArguments, export: str, said: Level | None, consol
         check_self_contained(export)
     model = load_model(export)
     _ = model.serve
+    registry = RegistryConfig(signing_key=args.signing_key)
+    if args.data:
+        _check_push(args.push, registry)
     served = in_service(args.push) if args.data else InService()
     evaluation = _score(args, export, served, console) if args.data else None
     if evaluation is not None and not evaluation.classes:  # every model's GAP is 0 on them
@@ -73,7 +76,7 @@ def _import(args: ModelsImportArguments, export: str, said: Level | None, consol
             record,
             served=evaluation is not None,
             replaces=served if evaluation is not None else None,
-            signer=signer_of(RegistryConfig(signing_key=args.signing_key)),
+            signer=signer_of(registry),
         )
     change = _change(evaluation)
     value = {
@@ -89,6 +92,13 @@ def _import(args: ModelsImportArguments, export: str, said: Level | None, consol
     if record.baseline_version:
         note = f"; GAP {estimate_text(change, sign='+')} against {served}, which it replaces"
     console.result(value, f"version {version.number}: {version.path}, from {args.model}{note}")
+
+
+def _check_push(push_dir: str, registry: RegistryConfig) -> None:
+    """UserError where the push is sure to fail: the scoring that comes before it may take hours."""
+    check_keys(registry)
+    if storage.is_dir(push_dir) and (problem := storage.unwritable(push_dir)):
+        raise UserError(f"{push_dir}: {problem}")
 
 
 def _score(

@@ -236,3 +236,17 @@ def test_flags_that_do_not_fit_and_damage_are_refused(tmp_path):
     assert "is damaged" in refusal(place)
     shutil.rmtree(model.export / "variables")
     assert "is damaged" in refusal(model.export)
+
+
+def test_a_registry_that_cannot_be_written_is_refused_before_the_scoring(
+    tmp_path, monkeypatch, capsys
+):
+    model, _ = write(tmp_path)
+    (tmp_path / "push").mkdir()
+    scored = []
+    monkeypatch.setattr("yt8m.cli.models_import._score", lambda *_: scored.append("a model"))
+    monkeypatch.setattr("yt8m.components.storage.unwritable", lambda _: "cannot be written (why)")
+    words = ["models", "import", str(model.export), "--push", str(tmp_path / "push")]
+    assert run([*words, "--data", str(tmp_path / "data" / "train*")]) == EXIT_USER
+    assert f"{tmp_path / 'push'}: cannot be written (why)" in capsys.readouterr().err
+    assert not scored
