@@ -184,6 +184,8 @@ def load_export(directory: str) -> LoadedModel:
 def load_model(directory: str, *, role: str = "the model") -> LoadedModel:
     """The model in `directory`, whoever made it; UserError says what is missing for scoring."""
     if not storage.exists(storage.join(directory, MODEL_FILE)):
+        if not storage.exists(directory):
+            raise UserError(f"{role} {directory}: no such file or directory")
         raise UserError(f"{role} {directory}: holds no {MODEL_FILE}, so it is not a SavedModel")
     check_findable(directory, role)
     try:

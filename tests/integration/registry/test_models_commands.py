@@ -240,6 +240,8 @@ def test_an_import_says_what_is_missing(
 ) -> None:
     assert "--level" in refused(capsys, "import", saved_model, "--push", registry)
     assert "holds no saved_model.pb" in refused(capsys, "import", tmp_path, "--push", registry)
+    nowhere = tmp_path / "nowhere"
+    assert f"{nowhere}: no such file" in refused(capsys, "import", nowhere, "--push", registry)
 
     module = LinearModel(np.ones((25, CLASSES), np.float32), frames=False)
     tf.saved_model.save(module, str(tmp_path / "b"), signatures={"serving_default": module.scores})
