@@ -145,7 +145,7 @@ def test_a_run_gives_what_a_run_in_this_process_gives(
     process, on_engine = engine
     there = Place(here.data, tmp_path / "root", tmp_path / "push", settings=SETTINGS)
     done = there.run(*on_engine)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     assert process.poll() is None
     assert there.outcome() == here.outcome()
     (ours,), (theirs,) = (
@@ -162,7 +162,7 @@ def test_predictions_are_the_bytes_of_a_run_in_this_process(
     for name, words in (("here", ()), ("there", engine[1])):
         out = ["--out", tmp_path / f"{name}.csv", "--format", "video"]
         done = yt8m("predict", *model, *out, *words)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
 
 
