@@ -22,7 +22,7 @@ from apache_beam.options.pipeline_options import (
     PipelineOptions,
     PortableOptions,
 )
-from apache_beam.portability.api import beam_runner_api_pb2
+from apache_beam.portability.api import beam_job_api_pb2, beam_runner_api_pb2
 from apache_beam.runners.portability import flink_runner, portable_runner, spark_runner
 from apache_beam.runners.runner import PipelineState
 
@@ -65,11 +65,7 @@ class _EngineJob(portable_runner.PipelineResult):
         pools_until: float | None,
     ) -> None:
         super().__init__(
-            started._job_service,
-            started._job_id,
-            started._message_stream,
-            started._state_stream,
-            started._cleanup_callbacks,
+            started._job_service, started._job_id, *_followed(started), started._cleanup_callbacks
         )
         started._cleanup_callbacks = ()  # which Beam calls again at exit, and says so
         self._endpoint = options.job_endpoint
@@ -146,6 +142,23 @@ class _EngineJob(portable_runner.PipelineResult):
     @property
     def _name_in_flink(self) -> str:
         return self._job_id.rpartition("_")[0]
+
+
+def _followed(started: portable_runner.PipelineResult) -> tuple[Any, Any]:
+    """The job's messages and states, to its end.
+
+    Of a server that knows a job before it runs, as Prism does, Beam's own end after the time that
+    `--job_server_timeout` gives a single answer, five minutes; and with them the job.
+    """
+    messages, states = started._message_stream, started._state_stream
+    if messages.time_remaining() is None:
+        return messages, states
+    messages.cancel()
+    job = started._job_id
+    return (
+        started._job_service.GetMessageStream(beam_job_api_pb2.JobMessagesRequest(job_id=job)),
+        started._job_service.GetStateStream(beam_job_api_pb2.GetJobStateRequest(job_id=job)),
+    )
 
 
 def lost_part(message: str, *, workers: str) -> str | None:

@@ -44,6 +44,7 @@ class Engine(NamedTuple):
     beam: str  # its version, which has to be that of the workers
     needs: tuple[str, ...]
     command: Callable[[], list[str]]
+    options: tuple[str, ...] = ()
 
 
 # The engine, and how a run is told to use it and its pool.
@@ -73,7 +74,12 @@ ENGINES = {
         "spark", _pinned("spark/pom.xml", "<version>(2[.].*)</"), ("spark", "java"), _spark
     ),
     "prism": Engine(
-        "portable", _pinned("prism/go.mod", "beam/sdks/v2 v(.*?) "), ("prism",), _prism
+        "portable",
+        _pinned("prism/go.mod", "beam/sdks/v2 v(.*?) "),
+        ("prism",),
+        _prism,
+        # For a single answer: a job may take longer.
+        ("--job_server_timeout=1",),
     ),
 }
 pytestmark = [pytest.mark.e2e, pytest.mark.engines, pytest.mark.needs("network namespaces")]
@@ -101,6 +107,7 @@ def engine(
         f"--job_endpoint=localhost:{JOBS}",
         "--environment_type=EXTERNAL",
         f"--environment_config=localhost:{POOL}",
+        *chosen.options,
     ]
     with network_namespace(), contextlib.ExitStack() as clean:
         started = []
