@@ -212,11 +212,9 @@ def _stack_frames(rows: Sequence[np.ndarray], name: str, memory: BatchMemory) ->
 
 
 def _fill(row: np.ndarray, frames: np.ndarray) -> None:
-    if len(frames) == len(row):
-        row[:] = frames
-        return
     row[: len(frames)] = frames
-    row[len(frames) :] = 0
+    if len(frames) < len(row):
+        row[len(frames) :] = 0
 
 
 def _stack_labels(rows: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
