@@ -17,6 +17,7 @@ from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.artifacts.spans import spans_text
 from yt8m.components.artifacts.version_record import Origin, VersionRecord
 from yt8m.components.console.console import Console
+from yt8m.components.console.signals import signal_received
 from yt8m.components.example_gen.sources import Sources, resolve_sources
 from yt8m.components.registry.versions import (
     UnusableVersionError,
@@ -369,6 +370,7 @@ class RetrainScheduler:
 
     def _attempt(self) -> int:
         """The exit code of one run."""
+        _obey_signal()
         with subprocess.Popen([*_PROGRAM, *self._command]) as process:
             try:
                 code = self._wait_for(process)
@@ -388,6 +390,7 @@ class RetrainScheduler:
 
     def _beat(self) -> None:
         """Say now and then that the schedule is alive."""
+        _obey_signal()
         if abs(self._now().timestamp() - (self._status.alive or 0.0)) >= _HEARTBEAT_S:
             self._publish()
 
@@ -441,6 +444,12 @@ class RetrainScheduler:
             write_metrics(self._config, status=self._status, served=self._served)
         except _UNREADABLE as error:  # a full disk must not end the schedule
             self._console.warn(f"the schedule's status is not up to date: {error}")
+
+
+def _obey_signal() -> None:
+    """KeyboardInterrupt after a signal, whose own Python may have dropped."""
+    if signal_received() is not None:
+        raise KeyboardInterrupt
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

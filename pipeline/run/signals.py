@@ -1,9 +1,11 @@
 """Ctrl-C, SIGTERM and SIGHUP, so that none is lost and all leave everything in order.
 
-They raise a KeyboardInterrupt, which no library swallows: logging, for one, drops any ordinary
-exception that is raised while it writes. Around a component it becomes an ordinary exception, so
-that TFX cleans up after it as after any failure (see `engine`). From the moment that a signal
-arrives no component is started, and what cannot be interrupted is ended with the process.
+They raise a KeyboardInterrupt, which libraries do not swallow: logging, for one, drops any ordinary
+exception that is raised while it writes. Python itself drops every one where it finalizes an
+object, so what may take long also looks at what was received. Around a component the exception
+becomes an ordinary one, so that TFX cleans up after it as after any failure (see `engine`). From
+the moment that a signal arrives no component is started, and what cannot be interrupted is ended
+with the process.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class KubernetesApi:
         from kubernetes import client as k8s
 
         self._kind, self.namespace = kind, namespace
-        self._patience_s, self._clock = patience_s, clock or Clock()
+        self._patience_s, self.clock = patience_s, clock or Clock()
         self._can_read_logs = self._can_read_events = True
         self._allowed: set[str] = set()  # what this account has been let do already
         self._objects, self._core = k8s.CustomObjectsApi(client), k8s.CoreV1Api(client)
@@ -229,7 +229,7 @@ class KubernetesApi:
         from kubernetes.client.exceptions import ApiException
 
         expected = (allowed,) if isinstance(allowed, int) else allowed
-        began = self._clock.now()
+        began = self.clock.now()
         wait_s, deadline = 0.5, began + self._patience_s
         refused_until = deadline if what in self._allowed else began + _REFUSED_FOR_S
         is_first = True
@@ -239,7 +239,7 @@ class KubernetesApi:
             except ApiException as error:
                 if error.status in expected:
                     return None
-                is_refused = _is_refused(error) and self._clock.now() + wait_s <= refused_until
+                is_refused = _is_refused(error) and self.clock.now() + wait_s <= refused_until
                 if not (is_refused or error.status == 429 or error.status >= 500):
                     raise self._explain(error) from None
                 reason = f"{error.status} {_said(error)}"
@@ -248,7 +248,7 @@ class KubernetesApi:
             else:
                 self._allowed.add(what)
                 return answer
-            if self._clock.now() + wait_s > deadline:
+            if self.clock.now() + wait_s > deadline:
                 raise Yt8mError(
                     f"the Kubernetes API has not answered for {self._patience_s:.0f} s "
                     f"(trainer.backend.api_timeout_s): {reason}"
@@ -256,7 +256,7 @@ class KubernetesApi:
             if is_first:
                 _log.warning("the Kubernetes API does not answer, trying again: %s", reason)
             is_first = False
-            self._clock.sleep(wait_s)
+            self.clock.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
     def _explain(self, error: Any) -> Yt8mError:

@@ -6,8 +6,8 @@ import math
 import signal
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,13 +64,17 @@ def run_to_completion(
     its own job and no other. Killed, it leaves it running, and the next call with the same run key
     finds it. The job belongs to the Workflow of the pod that asks: it goes when that is deleted.
     """
-    course = _Course(api, backend, manifest, say, attempt or Attempt(), clock or Clock())
-    with _signals_raise():
+    with _Signals() as signals:
+        heard = signals.heard_by(clock or Clock())
+        course = _Course(api, backend, manifest, say, attempt or Attempt(), heard, signals)
+        before, api.clock = api.clock, signals.heard_by(api.clock)
         try:
             course.run()
         except (KeyboardInterrupt, Terminated):
+            api.clock = before
             course.cancel()
             raise
+        signals.obey()
 
 
 class _Course:
@@ -84,8 +88,10 @@ class _Course:
         say: Say,
         attempt: Attempt,
         clock: Clock,
+        signals: _Signals,
     ) -> None:
         self._api, self._backend, self._say, self._clock = api, backend, say, clock
+        self._signals = signals
         self._attempt, self._manifest = attempt, manifest
         self._kind, self._name = kind_of(backend), str(manifest["metadata"]["name"])
         self._label = f"{self._kind.kind} {self._name}"
@@ -152,6 +158,7 @@ class _Course:
 
     def _create(self) -> bool:
         self._attempt.prepare()
+        self._signals.obey()
         self._attempt.before_create()
         metadata = self._manifest["metadata"]
         annotations = {**metadata["annotations"], TRAINER: self._attempt.trainer}
@@ -336,17 +343,49 @@ def _after(lines: list[str], known: list[str]) -> list[str] | None:
     return None
 
 
-@contextmanager
-def _signals_raise() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the waiting as Ctrl-C does; only the main thread may arrange that."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+class _Signals:
+    """SIGTERM and SIGHUP end the waiting as Ctrl-C does, between two calls of the API.
 
-    def stop(signum: int, frame: object) -> None:
-        if signum == signal.SIGINT:
+    What a handler raises within a call may leave the client's lock taken, so that the next call,
+    and the process's end, wait for ever; or Python drops it, where it finalizes an answer.
+    """
+
+    def __init__(self) -> None:
+        self._received: int | None = None
+        self._is_asleep = False
+        self._handling = ExitStack()
+
+    def __enter__(self) -> _Signals:
+        if threading.current_thread() is threading.main_thread():  # no other may arrange that
+            self._handling.enter_context(handling_signals(self._receive))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._handling.close()
+
+    def heard_by(self, clock: Clock) -> Clock:
+        """The clock, whose sleep a signal ends, also one that came before."""
+
+        def sleep(seconds: float) -> None:
+            self._is_asleep = True
+            try:
+                self.obey()
+                clock.sleep(seconds)
+            finally:
+                self._is_asleep = False
+
+        return Clock(now=clock.now, sleep=sleep)
+
+    def obey(self) -> None:
+        """Raise what the signal stands for, if one has come."""
+        if self._received == signal.SIGINT:
             raise KeyboardInterrupt
-        raise Terminated("terminated; the same run continues from its last checkpoint")
+        if self._received is not None:
+            raise Terminated("terminated; the same run continues from its last checkpoint")
 
-    with handling_signals(stop):
-        yield
+    def _receive(self, number: int, frame: object) -> None:
+        if self._received is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt  # the second Ctrl-C: immediately
+        self._received = self._received or number
+        if self._is_asleep:
+            self.obey()

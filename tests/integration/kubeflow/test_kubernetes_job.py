@@ -1,6 +1,7 @@
 """A training job on the double of the Kubernetes API: every way to begin and to end."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
+import dropped_signal
 import pytest
 import yaml
 from k8s_server import K8sServer, serve
@@ -28,7 +30,7 @@ from yt8m.components.trainer.kubernetes_config import (
     RoleConfig,
     TFJobBackend,
 )
-from yt8m.schemas.errors import UserError, Yt8mError
+from yt8m.schemas.errors import Terminated, UserError, Yt8mError
 
 REQUEST = JobRequest(
     key="smoke run 1", image="registry/yt8m:1", command=("yt8m", "train"), environment={"A": "b"}
@@ -749,14 +751,46 @@ from yt8m.components.trainer.backends.kubernetes_manifest import *
 api = KubernetesApi(TFJOB, "team", client.ApiClient(client.Configuration(host=sys.argv[1])))
 backend = TFJobBackend(poll_s=0.1)
 request = JobRequest(key="k", image="i", command=("yt8m",))
+{more}
 run_to_completion(api, backend, create_manifest(backend, request), say=print)
 """
+
+# Where the signal comes, once the job is made.
+_MOMENTS = {
+    "while Python finalizes an object": """
+import signal
+from dropped_signal import drop_signal
+def print(text):
+    if text.startswith("created"):
+        drop_signal(signal.SIGTERM)
+""",
+    "while the client takes a lock": """
+import signal, threading
+created = []
+print = created.append
+class Condition(threading.Condition):
+    def __enter__(self):
+        entered = super().__enter__()
+        if created:
+            created.clear()
+            signal.raise_signal(signal.SIGTERM)
+        return entered
+threading.Condition = Condition
+""",
+    "in a pause": """
+import os, signal, threading
+backend = TFJobBackend(poll_s=600)
+def print(text):
+    if text.startswith("created"):
+        threading.Timer(2.0, os.kill, [os.getpid(), signal.SIGTERM]).start()
+""",
+}
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_terminated_process_deletes_its_job_and_a_killed_one_leaves_it_to_be_adopted(server, how):
     with serve(server) as client:
-        command = [sys.executable, "-c", _CALLER, client.configuration.host]
+        command = [sys.executable, "-c", _CALLER.format(more=""), client.configuration.host]
         caller = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         _until(lambda: server.count("GET .*/pods"))
         caller.send_signal(how)
@@ -769,6 +803,48 @@ def test_a_terminated_process_deletes_its_job_and_a_killed_one_leaves_it_to_be_a
             said, _ = again.communicate(timeout=60)
             assert "earlier attempt" in said
             assert again.returncode == 0
+
+
+@pytest.mark.parametrize("moment", _MOMENTS)
+def test_a_terminated_process_deletes_its_job_whenever_the_signal_comes(server, moment):
+    with serve(server) as client:
+        script = _CALLER.format(more=_MOMENTS[moment])
+        caller = subprocess.run(
+            [sys.executable, "-c", script, client.configuration.host],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "PYTHONPATH": str(Path(dropped_signal.__file__).parent)},
+        )
+    assert caller.stderr.splitlines()[-1].endswith("continues from its last checkpoint")
+    assert server.count("POST") == server.count("DELETE") == 1
+    assert not server.jobs
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_signal_makes_no_job_and_deletes_none_that_has_succeeded(
+    api, server, backend, number, is_done
+):
+    def send():
+        signal.raise_signal(number)
+
+    def finish():
+        server.finish(NAME, succeeded=True)
+        pods = api.pods
+        api.pods = lambda name: (send(), pods(name))[1]
+
+    course = Course(finish) if is_done else Course()
+    with pytest.raises(KeyboardInterrupt if number == signal.SIGINT else Terminated):
+        run_to_completion(
+            api,
+            backend,
+            create_manifest(backend, REQUEST),
+            say=print,
+            clock=course.clock,
+            attempt=Attempt() if is_done else Attempt(prepare=send),
+        )
+    assert server.count("POST") == len(server.jobs) == is_done
 
 
 def _until(condition, timeout_s=60):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from dropped_signal import drop_signal
 
 from yt8m.cli import sweep as command
 from yt8m.cli.main import run as yt8m
@@ -106,14 +107,15 @@ def test_an_option_that_sets_what_is_swept_over_is_refused(
     assert "data.root=b and data.root=c are the same run" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("send", [signal.raise_signal, drop_signal])
 def test_sigterm_ends_the_run_under_way_and_begins_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, send: Callable[[int], None]
 ) -> None:
     started = []
 
     def start(config: PipelineConfig, *, quiet: bool, wait: float) -> Any:
         started.append(config.trainer.seed)
-        os.kill(os.getpid(), signal.SIGTERM)
+        send(signal.SIGTERM)
         raise Yt8mError("its signal has not come")
 
     monkeypatch.setattr(command, "run_pipeline", start)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from dropped_signal import drop_signal
 from registry_models import push_fake
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, Verdict
@@ -350,6 +351,39 @@ def test_a_retraining_that_a_signal_to_the_schedule_ends_counts_as_stopped(
     status = read_status(Layout(tmp_path))
     assert (status.outcomes, status.last_exit_code) == ({"stopped": 1}, 143)
     assert not status.is_without_end
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("where", ["between runs", "in a run", "before a retry", "before a run"])
+def test_a_signal_ends_a_schedule_also_where_python_drops_what_its_handler_raises(
+    scheduler_on, monkeypatch, tmp_path, number, where
+):
+    runs_for_s = 60 if where == "in a run" else 0
+    code = (
+        f"open({str(tmp_path / 'runs')!r}, 'a').write('.'); import time; time.sleep({runs_for_s})"
+    )
+    monkeypatch.setattr(retrain, "_PROGRAM", [sys.executable, "-c", f"{code}; raise SystemExit(1)"])
+    monkeypatch.setattr(retrain, "_CLOCK_CHECK_S", 1.0)
+    clock, sent = Clock(), []
+
+    def send():
+        if not sent:
+            sent.append(number)
+            drop_signal(number)
+
+    scheduler = scheduler_on("0 3 * * *", clock)
+    name = {
+        "between runs": "_sleep",
+        "before a run": "_alarm",
+        "in a run": "_wait_for",
+        "before a retry": "_pause",
+    }[where]
+    part = getattr(scheduler, name)
+    monkeypatch.setattr(scheduler, name, lambda *a: (send(), part(*a))[1])
+    with pytest.raises(Interrupted if number == signal.SIGINT else Terminated):
+        scheduler.run_forever()
+    began = (tmp_path / "runs").read_text() if (tmp_path / "runs").exists() else ""
+    assert len(began) == (1 if where in ("in a run", "before a retry") else 0)
 
 
 def test_one_root_has_one_schedule(scheduler_on, tmp_path):
