@@ -15,6 +15,7 @@ import multiprocessing
 import signal
 import socket
 import threading
+import time
 import traceback
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,6 +37,7 @@ _IMPORTED_ONCE = (
 )
 _FORKED = multiprocessing.get_context("forkserver")
 _GRACE_S = 10.0
+_LOOK_S = 0.2
 # localhost is ::1 as well, also where there is no IPv6.
 _NO_SUCH_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 
@@ -59,9 +61,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     except OSError as error:
         reason = error.strerror or error
         parser.exit(1, f"error: nothing can listen at {address} ({reason}); --service_port=N\n")
-    ended = threading.Event()
+    signals: list[int] = []  # an Event's lock may be taken when a handler asks for it
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+        signal.signal(number, lambda number, _: signals.append(number))
     _FORKED.set_forkserver_preload(list(_IMPORTED_ONCE))
     _start(_nothing).join()  # when everything is imported: whoever asks then need not wait
     import grpc
@@ -75,7 +77,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     for one in held:
         one.close()
     print(f"starts workers for whoever asks at {address}", flush=True)
-    ended.wait()
+    while not signals:
+        time.sleep(_LOOK_S)
     server.stop(None)
     pool.stop_all()
 
