@@ -36,27 +36,6 @@ def handling_signals(handler: Callable[[int, FrameType | None], None]) -> Iterat
             signal.signal(number, old)
 
 
-@contextlib.contextmanager
-def signals_raising(error: Callable[[int], BaseException]) -> Iterator[Callable[[], None]]:
-    """In the block, which the main thread runs, these signals raise `error` of their number.
-
-    Python drops what is raised while an object is finalized, and then goes on: so a block that
-    may take long calls what it gets here now and then, which raises what has come.
-    """
-    came: list[int] = []
-
-    def raise_what_came() -> None:
-        if came:
-            raise error(came[0])
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        came.append(number)
-        raise error(number)
-
-    with handling_signals(handle):
-        yield raise_what_came
-
-
 class SignalRecord:
     """The signal that came first, and its time."""
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
-from yt8m.components.console.signals import handling_signals
 from yt8m.components.trainer.backends import kubernetes_status as status
 from yt8m.components.trainer.backends.kubernetes_api import Clock, ForbiddenError, KubernetesApi
 from yt8m.components.trainer.backends.kubernetes_manifest import DIGEST, TRAINER, kind_of
 from yt8m.components.trainer.cluster.heartbeat import Pulse, sending_heartbeats
+from yt8m.components.trainer.cluster.stop_signal import StopSignal
 from yt8m.components.trainer.kubernetes_config import KubernetesBackend
 from yt8m.schemas.errors import Terminated, UserError, Yt8mError
 
@@ -64,17 +63,17 @@ def run_to_completion(
     its own job and no other. Killed, it leaves it running, and the next call with the same run key
     finds it. The job belongs to the Workflow of the pod that asks: it goes when that is deleted.
     """
-    with _Signals() as signals:
-        heard = signals.heard_by(clock or Clock())
-        course = _Course(api, backend, manifest, say, attempt or Attempt(), heard, signals)
-        before, api.clock = api.clock, signals.heard_by(api.clock)
+    with _StopSignal() as stop:
+        heard = stop.heard_by(clock or Clock())
+        course = _Course(api, backend, manifest, say, attempt or Attempt(), heard, stop)
+        before, api.clock = api.clock, stop.heard_by(api.clock)
         try:
             course.run()
         except (KeyboardInterrupt, Terminated):
             api.clock = before
             course.cancel()
             raise
-        signals.obey()
+        stop.obey_if_requested()
 
 
 class _Course:
@@ -88,10 +87,10 @@ class _Course:
         say: Say,
         attempt: Attempt,
         clock: Clock,
-        signals: _Signals,
+        stop: _StopSignal,
     ) -> None:
         self._api, self._backend, self._say, self._clock = api, backend, say, clock
-        self._signals = signals
+        self._stop = stop
         self._attempt, self._manifest = attempt, manifest
         self._kind, self._name = kind_of(backend), str(manifest["metadata"]["name"])
         self._label = f"{self._kind.kind} {self._name}"
@@ -158,7 +157,7 @@ class _Course:
 
     def _create(self) -> bool:
         self._attempt.prepare()
-        self._signals.obey()
+        self._stop.obey_if_requested()
         self._attempt.before_create()
         metadata = self._manifest["metadata"]
         annotations = {**metadata["annotations"], TRAINER: self._attempt.trainer}
@@ -343,25 +342,18 @@ def _after(lines: list[str], known: list[str]) -> list[str] | None:
     return None
 
 
-class _Signals:
-    """SIGTERM and SIGHUP end the waiting as Ctrl-C does, between two calls of the API.
+class _StopSignal(StopSignal):
+    """A request to stop, which is obeyed between two calls of the API, and immediately in a pause.
 
     What a handler raises within a call may leave the client's lock taken, so that the next call,
     and the process's end, wait for ever; or Python drops it, where it finalizes an answer.
     """
 
-    def __init__(self) -> None:
-        self._received: int | None = None
-        self._is_asleep = False
-        self._handling = ExitStack()
+    _is_asleep = False
 
-    def __enter__(self) -> _Signals:
-        if threading.current_thread() is threading.main_thread():  # no other may arrange that
-            self._handling.enter_context(handling_signals(self._receive))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._handling.close()
+    def obey_if_requested(self) -> None:
+        if self.requested:
+            self.obey("terminated; the same run continues from its last checkpoint")
 
     def heard_by(self, clock: Clock) -> Clock:
         """The clock, whose sleep a signal ends, also one that came before."""
@@ -369,23 +361,14 @@ class _Signals:
         def sleep(seconds: float) -> None:
             self._is_asleep = True
             try:
-                self.obey()
+                self.obey_if_requested()
                 clock.sleep(seconds)
             finally:
                 self._is_asleep = False
 
         return Clock(now=clock.now, sleep=sleep)
 
-    def obey(self) -> None:
-        """Raise what the signal stands for, if one has come."""
-        if self._received == signal.SIGINT:
-            raise KeyboardInterrupt
-        if self._received is not None:
-            raise Terminated("terminated; the same run continues from its last checkpoint")
-
-    def _receive(self, number: int, frame: object) -> None:
-        if self._received is not None and number == signal.SIGINT:
-            raise KeyboardInterrupt  # the second Ctrl-C: immediately
-        self._received = self._received or number
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        super()._receive(number, frame)
         if self._is_asleep:
-            self.obey()
+            self.obey_if_requested()

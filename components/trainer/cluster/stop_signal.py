@@ -6,6 +6,7 @@ import signal
 import threading
 from contextlib import ExitStack
 from types import FrameType, TracebackType
+from typing import Self
 
 from yt8m.components.console.signals import handling_signals
 from yt8m.components.trainer.cluster.heartbeat import Watch
@@ -20,7 +21,7 @@ class StopSignal:
         self._received: int | None = None
         self._handling = ExitStack()
 
-    def __enter__(self) -> StopSignal:
+    def __enter__(self) -> Self:
         # Python lets the main thread alone install handlers; elsewhere the caller has its own way.
         if threading.current_thread() is threading.main_thread():
             self._handling.enter_context(handling_signals(self._receive))

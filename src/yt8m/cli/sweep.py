@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 from yt8m.cli.arguments.runs import SweepArguments
 from yt8m.components.artifacts.estimate import Estimate, estimate_columns
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.console.console import Console
-from yt8m.components.console.signals import signals_raising
+from yt8m.components.console.signals import SignalRecord, handling_signals, signal_received
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.python.runs import run as run_pipeline
 from yt8m.pipeline.results.model_results import results_of_run
@@ -28,10 +29,11 @@ def run(args: SweepArguments, console: Console) -> int:
     results: list[tuple[Trial, Mapping[str, Estimate]]] = []
 
     def start(config: PipelineConfig) -> RunRecord:
-        raise_signal()
+        if (number := signal_received()) is not None:
+            _end(number, None)  # Python drops what is raised while it finalizes an object
         return run_pipeline(config, quiet=console.quiet, wait=args.wait).record
 
-    with signals_raising(_end) as raise_signal:
+    with handling_signals(_end), SignalRecord().recording():
         _check_free(layout, args.wait)
         for trial in sweep(configs, start, console.info):
             if trial.problem and not trial.is_reported:
@@ -55,12 +57,12 @@ def _check_free(layout: Layout, wait_s: float) -> None:
             pass
 
 
-def _end(number: int) -> BaseException:
+def _end(number: int, frame: FrameType | None) -> None:
     """The run under way, a process of its own, ends with the sweep, and not after it."""
     if number == signal.SIGINT:
-        return KeyboardInterrupt()
+        raise KeyboardInterrupt
     name = signal.Signals(number).name
-    return Terminated(f"ended by {name}; the same command continues")
+    raise Terminated(f"ended by {name}; the same command continues")
 
 
 def _row(trial: Trial, metrics: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, Any]:

@@ -4,14 +4,8 @@ import os
 import signal
 
 import pytest
-from dropped_signal import drop_signal
 
-from yt8m.components.console.signals import (
-    SignalRecord,
-    handling_signals,
-    signal_received,
-    signals_raising,
-)
+from yt8m.components.console.signals import SignalRecord, handling_signals, signal_received
 
 ALL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -47,16 +41,3 @@ def test_the_first_signal_is_recorded_and_the_files_of_a_record_are_closed():
     assert record.number == signal.SIGTERM
     assert signal_received() is None
     assert {end.fileno() for end in (record._read, record._write)} == {-1}
-
-
-def test_a_signal_raises_the_error_of_its_number_also_where_python_has_dropped_it(under_nohup):
-    def error(number):
-        return ValueError(number)
-
-    with pytest.raises(ValueError, match="15"), signals_raising(error):
-        signal.raise_signal(signal.SIGTERM)
-    with signals_raising(error) as raise_signal:
-        raise_signal()
-        drop_signal(signal.SIGTERM)
-        with pytest.raises(ValueError, match="15"):
-            raise_signal()
